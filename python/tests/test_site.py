@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -130,6 +132,22 @@ def test_the_site_draws_what_github_draws(page: str) -> None:
         # It also wants four columns before a list in a list.
         assert not re.match(r" {1,3}[*-] ", line), f"{page}:{number}: {line}"
         before = line
+
+
+@pytest.mark.parametrize("page", sorted(page for page in PAGES if page.startswith("studies/")))
+def test_a_study_begins_with_what_was_claimed_and_what_holds(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    # The first heading, and in each row the statement and what holds before the verdict.
+    first = text.partition("\n## ")[2]
+    assert first.startswith("What the paper claims, and what of it holds\n")
+    section = first.partition("\n## ")[0]
+    rows = re.findall(r"^\| (.+) \| (.+) \| ([\w -]+) \|$", section, re.MULTILINE)
+    (head, *rows) = [row for row in rows if not row[0].startswith("---")]
+    assert head == ("the paper's statement", "what of it holds", "verdict")
+    judged = {"reproduced", "not reproduced", "under-specified"}
+    assert all(said and verdict in judged for _, said, verdict in rows)
+    study = import_module(f"ackclock.studies.{Path(page).stem}.study")
+    assert len(rows) == len(study.DEFINITION.claims)
 
 
 def test_the_citation_is_of_this_version() -> None:
