@@ -98,7 +98,7 @@ def test_the_example_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_example_of_the_reference(tmp_path: Path) -> None:
-    (example,) = blocks("docs/reference/scenario.md", "toml")
+    example, *_ = blocks("docs/reference/scenario.md", "toml")
     path = tmp_path / "example.toml"
     path.write_text(example, encoding="utf-8")
     assert ac.simulate(path).flows.num_rows == 4
