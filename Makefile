@@ -131,6 +131,11 @@ docs: build ## Generate docs/reference, and docs/images from the reports in repo
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/picture.py
 
+.PHONY: site
+site: .venv-site/.installed ## The documents as a site with search, in target/site; links are checked (some seconds)
+	NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs --quiet build --strict
+	@echo "The site: $(ROOT)/target/site (to read and search it: python3 -m http.server --directory target/site)"
+
 .PHONY: format
 format: .venv/.dev ## Rewrite the sources in the house's format
 	cargo fmt --all
@@ -153,7 +158,7 @@ lock: ## Pin the newest versions in requirements/
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .venv dist report target fuzz/target .pytest_cache .ruff_cache .mypy_cache
+	rm -rf .venv .venv-site dist report target fuzz/target .pytest_cache .ruff_cache .mypy_cache
 	find python scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each file in .venv whose name begins with a dot stands for a finished step.
@@ -170,6 +175,12 @@ clean: ## Remove everything that was built
 
 .venv/.dev: requirements/dev.txt .venv/.runtime
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+# Apart from `.venv`, so that only the site pays for its packages.
+.venv-site/.installed: requirements/site.txt
+	"$(PYTHON)" -m venv --clear .venv-site
+	.venv-site/bin/python -m pip install --quiet --require-hashes --requirement requirements/site.txt
 	@touch $@
 
 # The list of sources, so that a file that was taken away is noticed too.

@@ -28,7 +28,7 @@ elif ! why=$({ curl --fail --silent --show-error --max-time 20 "$database" |
     { grep --quiet '"vulnerabilities"' || echo "it does not tell of vulnerabilities"; }; } 2>&1) || [ -n "$why" ]; then
     skipped "pip-audit (its database, pypi.org, cannot be had: $(head -n 1 <<<"$why"))"
 else
-    for list in runtime dev; do
+    for list in runtime dev site; do
         timeout 300 "$audit" --strict --progress-spinner off --disable-pip --require-hashes \
             --requirement "requirements/$list.txt" || failed=1
     done

@@ -22,6 +22,7 @@ import typer
 
 import ackclock
 from ackclock import cli
+from reference_examples import EXAMPLES
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -94,7 +95,9 @@ class ScenarioPage:
 
     def text(self) -> str:
         """Return the page."""
-        lines = [_SCENARIO_INTRO, "## The file", "", *self._keys(self._schema)]
+        top = self._keys(self._schema, _USE)
+        lines = [_SCENARIO_INTRO, "## The file", "", *top]
+        sections: list[str] = []
         quantities: list[str] = []
         for name in self._order():
             definition = self._defs[name]
@@ -105,34 +108,35 @@ class ScenarioPage:
                     f"| {_flat(definition['description'])} | `{json.dumps(example)}` |"
                 )
             elif name in _DRAWS:
-                lines += ["", *_draw_section(name)]
+                sections += ["", *_draw_section(name)]
             else:
-                lines += ["", *self._section(name, definition)]
+                sections += ["", *self._section(name, definition)]
         lines += ["", "## Texts", "", "| Text | What it is | Example |", "| --- | --- | --- |"]
-        return "\n".join([*lines, *quantities, ""])
+        return "\n".join([*lines, *quantities, *sections, ""])
 
     def _order(self) -> list[str]:
         """Return the definitions in the order in which a reader meets them."""
         found: list[str] = []
-
-        def visit(node: object) -> None:
-            if isinstance(node, Mapping):
-                reference = node.get("$ref")
-                if isinstance(reference, str):
-                    name = reference.rpartition("/")[2]
-                    if name not in found:
-                        found.append(name)
-                        if name not in _DRAWS:
-                            visit(self._defs[name])
-                for key, value in node.items():
-                    if key != "$defs":
-                        visit(value)
-            elif isinstance(node, list):
-                for value in node:
-                    visit(value)
-
-        visit(self._schema)
+        properties = self._schema["properties"]
+        for key in sorted(properties, key=_use):
+            self._visit(properties[key], found)
         return found
+
+    def _visit(self, node: object, found: list[str]) -> None:
+        if isinstance(node, list):
+            for value in node:
+                self._visit(value, found)
+        if not isinstance(node, Mapping):
+            return
+        reference = node.get("$ref")
+        if isinstance(reference, str):
+            name = reference.rpartition("/")[2]
+            if name not in found:
+                found.append(name)
+                if name not in _DRAWS:
+                    self._visit(self._defs[name], found)
+        for value in node.values():
+            self._visit(value, found)
 
     def _section(self, name: str, definition: Mapping[str, Any]) -> Iterator[str]:
         yield f'<a id="{_anchor(name)}"></a>'
@@ -141,6 +145,7 @@ class ScenarioPage:
         yield ""
         yield from _wrapped(definition.get("description", ""))
         yield ""
+        yield from _example(name)
         if "properties" in definition:
             yield from self._keys(definition)
         for form in definition.get("oneOf", ()):
@@ -153,18 +158,19 @@ class ScenarioPage:
                 yield ""
                 yield from _wrapped(form.get("description", ""))
                 yield ""
+                yield from _example(f"{name}.{kind}")
                 yield from self._keys(form)
                 yield ""
         for form in definition.get("anyOf", ()):
             yield from _wrapped(f"* {self._type(form)}: {form.get('description', '')}", "  ")
 
-    def _keys(self, table: Mapping[str, Any]) -> Iterator[str]:
+    def _keys(self, table: Mapping[str, Any], order: Sequence[str] = ()) -> Iterator[str]:
         yield "| Key | Type | Default | Meaning |"
         yield "| --- | --- | --- | --- |"
         required = table.get("required", ())
-        for key, value in sorted(
-            table["properties"].items(), key=lambda item: item[0] not in required
-        ):
+        keys = sorted(table["properties"], key=lambda key: key not in required)
+        for key in sorted(keys, key=_use) if order else keys:
+            value = table["properties"][key]
             if "const" in value:
                 continue
             default = "required" if key in required else self._default(value)
@@ -188,6 +194,23 @@ class ScenarioPage:
         if kind == "object" and isinstance(value.get("additionalProperties"), Mapping):
             return f"table of {self._type(value['additionalProperties'])} by name"
         return {"integer": "whole number", "string": "text"}.get(kind, kind)
+
+
+#: The keys of the file in the order in which a writer needs them; what is new comes last.
+_USE = (
+    *("title", "duration", "seed", "topology", "flow", "measure", "probe", "traffic"),
+    *("cross_traffic", "event"),
+)
+
+
+def _use(key: str) -> int:
+    return _USE.index(key) if key in _USE else len(_USE)
+
+
+def _example(name: str) -> Iterator[str]:
+    """Yield the example of a section, if it has one."""
+    if text := EXAMPLES.get(name):
+        yield from ("```toml", text.strip(), "```", "")
 
 
 #: Draws that have the same forms as those of a duration, and what stands for the quantity.
@@ -297,6 +320,24 @@ def with_studies(path: Path) -> str:
     return row.sub(f"| a published study | {links} |", path.read_text(encoding="utf-8"))
 
 
+def decisions_page(folder: Path) -> str:
+    """Return the list of the decision records in ``folder``."""
+    lines = [
+        *("# Decisions", "", "<!-- Generated by `make docs` from the records. -->", ""),
+        *_wrapped(
+            "A record gives the context, the decision and its consequences, as they were on its "
+            "day. A record is superseded by a later one, and not edited; those that are missing "
+            "here were."
+        ),
+        *("", "| | decision |", "| --- | --- |"),
+    ]
+    for path in sorted(folder.glob("0*.md")):
+        title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        number, _, said = title.partition(" ")
+        lines.append(f"| {int(number.strip('.:'))} | [{said}]({path.name}) |")
+    return "\n".join([*lines, ""])
+
+
 def pages() -> dict[Path, str]:
     """Return the pages by the files that they belong in."""
     schema: Any = ackclock.schema()
@@ -308,6 +349,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "scenario.md": ScenarioPage(schema).text(),
         FOLDER / "cli.md": cli_page(),
         ROOT / "docs" / "README.md": with_studies(ROOT / "docs" / "README.md"),
+        ROOT / "docs" / "decisions" / "README.md": decisions_page(ROOT / "docs" / "decisions"),
         **lists,
     }
 

@@ -1,9 +1,11 @@
 #!/bin/bash
-# Installs a wheel with pip in a new environment, as on a machine without Rust, and reproduces a study quickly with it.
+# Installs a wheel with pip in a new environment, as on a machine without Rust, reproduces a study quickly with it, and
+# runs every command and program of the README and of docs.
 #
 # scripts/test_wheel.sh WHEEL
 set -euo pipefail
 wheel=$(realpath "$1")
+documents=$(realpath "$(dirname "${BASH_SOURCE[0]}")/run_documents.py")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder/venv"
@@ -17,4 +19,5 @@ fi
 pip install --quiet --disable-pip-version-check --only-binary :all: "$wheel"
 ackclock reproduce altman1997 --quick --out report
 test -s report/index.html
+python "$documents"
 echo "wheel: installs without Rust, and runs"

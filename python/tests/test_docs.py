@@ -20,7 +20,21 @@ PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *_DOCS]
 
 def blocks(page: str, language: str) -> list[str]:
     text = (ROOT / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return re.findall(
+        rf"^```{language}(?: title=[^\n]*)?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_every_block_says_its_language(page: str, script: Callable[[str], ModuleType]) -> None:
+    # So that no command or program is left out when all are run (scripts/run_documents.py).
+    documents = script("run_documents")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    fences = re.findall(r"^```(.*)$", text, re.MULTILINE)
+    for language in (fence.partition(" ")[0] for fence in fences[::2]):
+        assert language in (*documents.RUN, *documents.SHOWN)
+    # Commands stand in fences, not in indented lines.
+    assert not re.search(r"^    (ackclock|make|python|sudo) ", text, re.MULTILINE)
 
 
 def test_the_reference_is_up_to_date(script: Callable[[str], ModuleType]) -> None:
@@ -84,7 +98,7 @@ def test_the_example_of_the_readme(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_the_example_of_the_reference(tmp_path: Path) -> None:
-    (example,) = blocks("docs/reference/scenario.md", "toml")
+    example, *_ = blocks("docs/reference/scenario.md", "toml")
     path = tmp_path / "example.toml"
     path.write_text(example, encoding="utf-8")
     assert ac.simulate(path).flows.num_rows == 4

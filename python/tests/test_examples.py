@@ -45,7 +45,7 @@ def test_a_program_runs(path: Path, tmp_path: Path) -> None:
     # The output that the tutorial shows, to the last digit: runs are pure functions.
     shown = [page for page in TUTORIALS if f"examples/{path.name}" in page.read_text("utf-8")]
     assert shown
-    assert any(f"```\n{done.stdout}```" in page.read_text("utf-8") for page in shown)
+    assert any(f"```text\n{done.stdout}```" in page.read_text("utf-8") for page in shown)
     if path.name == "response.py":
         ET.parse(tmp_path / "figure.svg")  # noqa: S314 - our own
 
@@ -54,7 +54,7 @@ def test_the_first_tutorial_shows_its_scenario_and_its_table(
     ackclock: Callable[..., Answer],
 ) -> None:
     page = (ROOT / "docs/tutorials/first-scenario.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (shown,) = re.findall(r"^```toml title=[^\n]*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     path = EXAMPLES / "first.toml"
     assert tomllib.loads(shown) == tomllib.loads(path.read_text(encoding="utf-8"))
     printed = [line.split() for line in ackclock("run", path).out.splitlines()]

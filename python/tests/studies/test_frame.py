@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ackclock.studies.framework.claims import Claim, Observation, Predicate, decide
+from ackclock.studies.framework.claims import Claim, Observation, Predicate, decide, plain
 from ackclock.studies.framework.simulation import BrokenRunError, check_conservation
 from ackclock.studies.framework.stats import autocorrelation, estimate, t_975
 
@@ -68,7 +68,42 @@ def test_a_claim_is_judged_by_its_predicates_alone() -> None:
     judged = claim().judge([0.5])
     assert judged.verdict == "not reproduced"
     assert "error ≤ 10 %" in judged.note
-    assert set(judged.as_json()) == {"id", "verdict", "published", "measured", "note"}
+    told = judged.as_json()
+    # What was claimed and what of it holds come before the verdict.
+    assert list(told)[:4] == ["id", "statement", "parts", "verdict"]
+    assert set(told) == {
+        *("id", "statement", "parts", "verdict", "published", "measured", "note"),
+    }
+    assert told["parts"] == [
+        {"statement": told["parts"][0]["statement"], "holds": False, "passed": 0, "of": 1}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (-0.0354, "−0.0354"),
+        (1234.0, "1,230"),
+        (-1.5e6, "−1,500,000"),
+        (0.00012, "1.2·10⁻⁴"),
+    ],
+)
+def test_a_number_is_written_as_people_write_it(value: float, text: str) -> None:
+    assert plain(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seen", "text"),
+    [
+        ([0.05], "holds"),
+        ([0.5], "does not hold"),
+        ([0.05, 0.5], "holds (1 of 2 numbers)"),
+    ],
+)
+def test_the_share_that_holds_is_said(seen: list[float], text: str) -> None:
+    assert claim().judge(seen).share() == text
 
 
 def test_a_claim_without_predicates_is_not_reproduced() -> None:

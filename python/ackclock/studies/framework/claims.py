@@ -30,12 +30,27 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 }
 
 
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
 @dataclass(frozen=True)
 class Observation:
     """One measured number: of a case, of a point, of a curve."""
 
     label: str
     value: float
+
+
+def plain(value: float) -> str:
+    """Return a number with three digits as people write it: 1,230 and not 1.23e+03."""
+    if value and abs(value) < 0.001:
+        digits, _, power = f"{value:.1e}".partition("e")
+        text = f"{digits}·10{str(int(power)).translate(_RAISED)}"
+    elif abs(value) >= 1000:
+        text = f"{float(f'{value:.3g}'):,.0f}"
+    else:
+        text = f"{value:.3g}"
+    return "0" if text == "-0" else text.replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -68,8 +83,7 @@ class Predicate(Generic[R]):
         """Return a value as the page prints it."""
         if not math.isfinite(value):
             return "none"
-        text = f"{value * self.scale:.3g}".replace("-", "−")
-        return f"{text} {self.unit}".rstrip()
+        return f"{plain(value * self.scale)} {self.unit}".rstrip()
 
     @property
     def rule(self) -> str:
@@ -151,7 +165,8 @@ class Claim(Generic[R]):
         failing = [part for part in parts if not part.holds]
         sentences = [self.explain(results, parts)]
         sentences += [
-            f"Fails: {part.predicate.metric} {part.predicate.rule}: {part.summary()}."
+            f"Does not hold: {part.predicate.statement} ({part.predicate.metric} "
+            f"{part.predicate.rule}: {part.summary()})."
             for part in failing
         ]
         return ClaimResult(
@@ -186,10 +201,42 @@ class ClaimResult:
     parts: tuple[PartResult, ...] = ()
     alternatives: Mapping[str, tuple[PartResult, ...]] = field(default_factory=dict)
 
+    @property
+    def holding(self) -> int:
+        """The number of predicates that hold."""
+        return sum(part.holds for part in self.parts)
+
+    @property
+    def passed(self) -> int:
+        """The number of observations that pass their predicate."""
+        return sum(sum(part.passed) for part in self.parts)
+
+    def share(self) -> str:
+        """Return in words how much of the statement holds."""
+        tests, numbers = len(self.parts), sum(len(part.passed) for part in self.parts)
+        if not tests:
+            return "nothing was tested"
+        if tests == 1:
+            text = "holds" if self.passed else "does not hold"
+        else:
+            held = "all" if self.holding == tests else f"{self.holding or 'none'} of"
+            text = f"{held} {tests} tests {'holds' if self.holding == 1 else 'hold'}"
+        return f"{text} ({self.passed} of {numbers} numbers)" if numbers > tests else text
+
     def as_json(self) -> dict[str, Any]:
         """Return the entry of ``claims.json``."""
         return {
             "id": self.id,
+            "statement": self.statement,
+            "parts": [
+                {
+                    "statement": part.predicate.statement,
+                    "holds": part.holds,
+                    "passed": sum(part.passed),
+                    "of": len(part.passed),
+                }
+                for part in self.parts
+            ],
             "verdict": self.verdict,
             "published": self.published,
             "measured": self.measured,

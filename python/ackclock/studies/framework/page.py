@@ -67,8 +67,9 @@ class PageContext(Generic[R]):
             banner=banner if self.quick else "",
             lead=(
                 Prose(
-                    f"Of {len(self.judged)} statements, {count(self.judged)}. Each verdict below "
-                    f"is computed by predicates that were fixed before the first full run{and_that}"
+                    f"Of the paper’s {len(self.judged)} statements {count(self.judged)}. Each "
+                    f"verdict is computed by tests that were fixed before the first full run"
+                    f"{and_that}"
                 ),
                 *(Prose(text) for text in lead),
             ),

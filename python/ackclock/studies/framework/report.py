@@ -104,14 +104,25 @@ def predicate_rows(judged: Sequence[ClaimResult]) -> pl.DataFrame:
 
 
 def count(judged: Sequence[ClaimResult]) -> str:
-    """Return how many claims have which verdict, in words, as HTML."""
+    """Return how much of the claims holds, then how many have which verdict, as HTML."""
+    whole = sum(claim.holding == len(claim.parts) > 0 for claim in judged)
+    none = sum(claim.passed == 0 for claim in judged)
+    part = len(judged) - whole - none
+    tests = sum(len(claim.parts) for claim in judged)
+    hold = sum(claim.holding for claim in judged)
+    found = [
+        f"<strong>{number}</strong> {'holds' if number == 1 else 'hold'}{words}"
+        for number, words in ((whole, " as published"), (part, " in part"), (none, " in nothing"))
+        if number
+    ]
+    said = f"{', '.join(found)}. {hold} of {tests} tests hold. As verdicts: "
     texts: list[str] = []
     for verdict, words in (
         ("reproduced", "reproduced"),
-        ("not reproduced", "not reproduced, in whole or in part"),
-        ("under-specified", "under-specified"),
+        ("not reproduced", "not reproduced (at least one test does not hold)"),
+        ("under-specified", "under-specified (a choice that the paper leaves open decides)"),
     ):
         number = sum(claim.verdict == verdict for claim in judged)
         if number:
             texts.append(f"<strong>{number}</strong> {'is' if number == 1 else 'are'} {words}")
-    return ", ".join(texts)
+    return said + ", ".join(texts)
