@@ -57,7 +57,7 @@ class Reverse(Table):
     queue : AnyQueue, optional
         The queue.
     loss : float, PeriodicLoss or BurstLoss, optional
-        Which packets are lost after they were sent.
+        Packets that are lost after they were sent.
     reorder : Reorder, optional
         Packets that others overtake.
     duplicate : float, optional
@@ -103,7 +103,7 @@ class Link(Table):
         The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
         bottleneck, without limit elsewhere.
     loss : float, PeriodicLoss or BurstLoss, default 0.0
-        Which packets are lost after they were sent, both ways: a probability such as ``0.01``,
+        Packets that are lost after they were sent, both ways: a probability such as ``0.01``,
         ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
@@ -117,8 +117,9 @@ class Link(Table):
     channel : Channel, optional
         The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
     quick_start : {"approve", "deny"} or Admission, optional
-        The treatment of Quick-Start requests by the router in front of this link. A path's first
-        link has no router in front. Default: it takes no part, and requests fail.
+        The treatment of Quick-Start requests by the router in front of this link: ``"approve"``,
+        ``"deny"``, or ``{ threshold = 1.0, slot = "1 s", history = 2 }``. A path's first link has
+        no router in front. Default: it takes no part, and requests fail.
     rcp : RcpRouter, optional
         The router in front of this link, the path's first too, offers RCP flows a rate: ``{}``.
         Every link on the way of an RCP flow needs it. Default: it takes no part.
@@ -158,9 +159,10 @@ class GraphLink(Table):
     delay : str (duration, such as "30 ms")
         The propagation delay, one way.
     queue : AnyQueue, optional
-        The queue, both ways. Default: drop-tail without limit.
+        The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
+        bottleneck, without limit elsewhere.
     loss : float, PeriodicLoss or BurstLoss, default 0.0
-        Which packets are lost after they were sent, both ways: a probability such as ``0.01``,
+        Packets that are lost after they were sent, both ways: a probability such as ``0.01``,
         ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
@@ -174,8 +176,9 @@ class GraphLink(Table):
     channel : Channel, optional
         The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
     quick_start : {"approve", "deny"} or Admission, optional
-        The treatment of Quick-Start requests by the router in front of this link. A path's first
-        link has no router in front. Default: it takes no part, and requests fail.
+        The treatment of Quick-Start requests by the router in front of this link: ``"approve"``,
+        ``"deny"``, or ``{ threshold = 1.0, slot = "1 s", history = 2 }``. A path's first link has
+        no router in front. Default: it takes no part, and requests fail.
     rcp : RcpRouter, optional
         The router in front of this link, the path's first too, offers RCP flows a rate: ``{}``.
         Every link on the way of an RCP flow needs it. Default: it takes no part.

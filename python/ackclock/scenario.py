@@ -33,7 +33,7 @@ class Scenario(ScenarioText, Table):
     flows : sequence of Flow
         The TCP connections. ``flow`` in a file.
     duration : str (duration, such as "30 ms")
-        The time that is simulated, such as ``"60 s"``.
+        The time that is simulated.
     seed : int, default 1
         The seed of every random stream.
     title : str, default ""

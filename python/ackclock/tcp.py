@@ -49,14 +49,14 @@ read_delayed_ack = one_of(DelayedAck)
 
 @dataclass(frozen=True)
 class Autotune(Table):
-    """The bounds of a receive buffer that grows, as memory.
+    """The bounds of a receive buffer that grows with what is read, as memory.
 
     Attributes
     ----------
     initial : str (bytes, such as "1460 B")
         The buffer at first, of whose memory payload takes about five eighths.
     most : str (bytes, such as "1460 B")
-        The largest buffer.
+        The largest buffer; the same as ``initial`` if it is not to grow, as ``SO_RCVBUF`` has it.
     """
 
     initial: str

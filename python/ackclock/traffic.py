@@ -46,7 +46,7 @@ class Poisson(Table):
     Attributes
     ----------
     rate : str (frequency, such as "100 /s")
-        The arrivals in a second, such as ``"100 /s"``.
+        The arrivals in a second.
     """
 
     KIND: ClassVar[str | None] = "poisson"
@@ -61,7 +61,7 @@ class Periodic(Table):
     Attributes
     ----------
     rate : str (frequency, such as "100 /s")
-        The arrivals in a second, such as ``"100 /s"``.
+        The arrivals in a second.
     phase : float, optional
         The first comes this fraction of an interval after ``start``; drawn when left out.
     """
@@ -98,7 +98,7 @@ class PackMimeArrivals(Table):
     Attributes
     ----------
     rate : str (frequency, such as "100 /s")
-        The mean arrivals in a second, such as ``"50 /s"``.
+        The mean arrivals in a second.
     memory : {"long", "ns2"}, optional
         The memory of the gaps: ``"long"``, all of them, so that the mean of a whole run is still a
         matter of chance; ``"ns2"``, a thousand. ``"long"``: All of them, as the model was
@@ -184,8 +184,8 @@ class PackMime(Table):
         Nine connections of a hundred are persistent and carry several objects, not pipelined.
     memory : {"long", "ns2"}, optional
         The memory of the sizes of requests and of the round-trip times: ``"long"``, all the way
-        back, or ``"ns2"``, five thousand and a thousand connections. ``"long"``: All of them, as
-        the model was published. ``"ns2"``: As many as ns-2's generators keep.
+        back; ``"ns2"``, five thousand and a thousand connections. ``"long"``: All of them, as the
+        model was published. ``"ns2"``: As many as ns-2's generators keep.
     """
 
     KIND: ClassVar[str | None] = "packmime"
@@ -205,13 +205,12 @@ class Browser(Table):
     Attributes
     ----------
     constants : {"surge-1998", "surge-1999"}, default "surge-1998"
-        The constants that supply what is not said: Barford and Crovella's of 1998, or their
-        revision of 1999. Both are quoted, not read in the original. ``"surge-1998"``: Barford and
-        Crovella, SIGMETRICS 1998: files of a log-normal (9.357, 1.318) and a Pareto tail (133 kB,
-        1.1); embedded objects Pareto (1, 2.43); thinking Pareto (1 s, 1.5); active OFF Weibull
-        (1.46 s, 0.382). ``"surge-1999"``: Their revision, SIGMETRICS 1999: files of a log-normal
-        (7.630, 1.001) and a Pareto tail (10 kB, 1.0); embedded objects Pareto (2, 1.245); thinking
-        Pareto (1 s, 1.4).
+        The constants that supply what is not said. ``"surge-1998"``: Barford and Crovella,
+        SIGMETRICS 1998: files of a log-normal (9.357, 1.318) and a Pareto tail (133 kB, 1.1);
+        embedded objects Pareto (1, 2.43); thinking Pareto (1 s, 1.5); active OFF Weibull (1.46 s,
+        0.382). ``"surge-1999"``: Their revision, SIGMETRICS 1999: files of a log-normal (7.630,
+        1.001) and a Pareto tail (10 kB, 1.0); embedded objects Pareto (2, 1.245); thinking Pareto
+        (1 s, 1.4).
     http : {"1.0", "1.1", "1.1+pipelining"}, default "1.1"
         The way in which objects share connections. ``"1.0"``: A new connection an object, which the
         server closes. ``"1.1"``: Connections persist, and carry one request at a time.
@@ -220,13 +219,14 @@ class Browser(Table):
         The most connections of a user at a time for embedded objects; default: 4 with ``"1.0"``,
         else 1.
     keep_alive : str (duration), default "0 s"
-        The time for which a connection that persists is kept open when a page is complete.
+        The time for which a connection that persists is kept open when a page is complete, for the
+        next page.
     pages : int, optional
         The number of pages that a user looks at; default: any number.
     sizes : {"files", "requests"}, default "files"
-        Which of SURGE's two laws of sizes objects have, if ``size`` does not say. ``"files"``: Of a
-        server's files, all equally popular. ``"requests"``: Of what is asked for, in which small
-        files count more often: Pareto (1 kB, 1.0), of 1998.
+        Which of SURGE's two laws of sizes objects have, if ``size`` does not say. ``"files"``: The
+        sizes of a server's files, all equally popular. ``"requests"``: The sizes of what is asked
+        for, in which small files count more often: Pareto (1 kB, 1.0), of 1998.
     size : str (bytes, such as "1460 B") or a distribution, optional
         The size of an object, base or embedded.
     largest : str (bytes, such as "1460 B"), optional

@@ -2,11 +2,11 @@
 
 use ackclock_sim::ScenarioError;
 use ackclock_sim::scenario::{
-    AutotuneSpec, DelayedAckSpec, EcnEchoSpec, EcnSpec, EndpointSpec, EventTime, NagleSpec,
-    NetworkSpec, PacingSpec, Scenario, TcpSpec, TrafficApp, VariantChoice,
+    EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
 };
+use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec};
 use ackclock_tcp::growth::laws_of_linux;
-use ackclock_tcp::{Config, Profile};
+use ackclock_tcp::{Config, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, Profile, TcpSpec};
 use ackclock_units::{Bytes, Duration};
 
 use crate::netlink::RouteMetrics;
@@ -223,10 +223,10 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     sysctls.push(("net.ipv4.tcp_timestamps", flag(config.timestamps)));
     sysctls.push(("net.ipv4.tcp_window_scaling", flag(config.window_scaling)));
     let ecn = match tcp.ecn {
-        Some(EcnSpec::Off) => "0",
-        Some(EcnSpec::On) => "1",
+        Some(EcnMode::Off) => "0",
+        Some(EcnMode::On) => "1",
         _ if sender == End::Kernel && config.parts.growth.about().needs_marks => "1",
-        Some(EcnSpec::Passive) | None => "2",
+        Some(EcnMode::Passive) | None => "2",
     };
     sysctls.push(("net.ipv4.tcp_ecn", ecn.to_owned()));
     // Kernels before 6.15 have no such setting, and need none for the value that all have.
@@ -269,8 +269,8 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
         route,
         mtu,
         payload: u32::from(config.mss.get()) - if config.timestamps { TIMESTAMPS } else { 0 },
-        no_delay: matches!(tcp.nagle, Some(NagleSpec::Off)),
-        paced: matches!(tcp.pacing, Some(PacingSpec::Linux)),
+        no_delay: matches!(tcp.nagle, Some(Nagle::Off)),
+        paced: matches!(tcp.pacing, Some(Pacing::Linux)),
         window_clamp,
     })
 }
@@ -371,10 +371,10 @@ fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), S
     if matches!(tcp.receive_autotune, Some(AutotuneSpec::Off(_))) && tcp.receive_window.is_none() {
         return refuse("receive_autotune", "expected a `receive_window` in its place");
     }
-    if tcp.loss_reduces.is_some_and(|what| what != ackclock_sim::scenario::LossReducesSpec::Cwnd) {
+    if tcp.loss_reduces.is_some_and(|what| what != LossReduces::Cwnd) {
         return refuse("loss_reduces", "the kernel reduces the congestion window, \"cwnd\"");
     }
-    if matches!(tcp.nagle, Some(NagleSpec::On)) {
+    if matches!(tcp.nagle, Some(Nagle::On)) {
         return refuse("nagle", "the kernel has \"minshall\" and \"off\"");
     }
     for (word, set) in [
@@ -382,7 +382,7 @@ fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), S
         ("answer_repeated_syn", tcp.answer_repeated_syn.is_some()),
         ("three_seconds_after_lost_syn", tcp.three_seconds_after_lost_syn.is_some()),
         ("abe", tcp.abe.is_some()),
-        ("ecn_echo", matches!(tcp.ecn_echo, Some(EcnEchoSpec::Exact))),
+        ("ecn_echo", matches!(tcp.ecn_echo, Some(EcnEcho::Exact))),
     ] {
         if set {
             return refuse(word, "the kernel has no such setting");

@@ -10,12 +10,10 @@ mod endpoint;
 mod left_out;
 mod link;
 mod program;
-mod quick_start;
-mod tcp;
 mod text;
 mod traffic;
 
-use ackclock_tcp::{Config, Profile, Variant};
+use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use ackclock_units::{Bytes, Duration, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,16 +29,12 @@ pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange
 pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use link::{Direction, GraphLink, LinkSpec, ReverseSpec, Topology};
 pub use program::programs_asked;
-pub use quick_start::QuickStartTcp;
-pub use tcp::{
-    AutotuneOn, AutotuneSpec, DelayedAckOn, DelayedAckSpec, EcnEchoSpec, EcnSpec, LossReducesSpec,
-    NagleSpec, Off, PacingSpec, TcpSpec,
-};
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
     UtilisationFull, UtilisationSpec, VariantChoice, VariantFeedback, VariantShare,
 };
 
+use endpoint::config;
 use left_out::{is_default, is_one, one};
 
 /// A run, as data: topology, flows, cross-traffic, what to measure, a seed.
@@ -247,6 +241,6 @@ impl Flow {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn config(&self) -> Result<Config, String> {
-        self.tcp.of(&self.variant, self.profile, self.app.asks().is_some())
+        config(&self.variant, self.profile, &self.tcp, self.app.asks().is_some())
     }
 }

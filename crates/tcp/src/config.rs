@@ -1,10 +1,12 @@
 //! The settings of a connection that are not one of the four choices.
 
+mod overrides;
 mod settings;
 
 use ackclock_units::{Bytes, Duration, Mss};
 
 use crate::variant::Parts;
+pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, TcpSpec};
 pub use settings::{
     AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
     Profile, QuickStartConfig, RecoveryConfig, Retries, RtoConfig, SegmentRules, States, Variation,

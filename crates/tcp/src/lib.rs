@@ -29,7 +29,8 @@ pub mod words;
 
 pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
-    Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, States, WindowProbe,
+    Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, States, TcpSpec,
+    WindowProbe,
 };
 pub use cookie::CookieKey;
 pub use endpoint::{

@@ -1,11 +1,10 @@
 //! The settings of an end point.
 
-use ackclock_tcp::Config;
+use ackclock_tcp::{Config, TcpSpec};
 use ackclock_units::Duration;
 
 use super::rules::{Result, refuse};
 use super::times;
-use crate::scenario::{DelayedAckSpec, TcpSpec};
 
 /// RFC 7323 §2.3: no window exceeds 2^30 bytes.
 const LARGEST_WINDOW: u64 = 1 << 30;
@@ -21,16 +20,14 @@ pub fn check_tcp(key: &str, tcp: &TcpSpec, config: &Config) -> Result {
     if window.is_some_and(|window| window > LARGEST_WINDOW) {
         return refuse(&key("initial_window"), "expected at most 1 GiB of segments");
     }
-    times::check_tcp(&key, tcp)?;
+    times::check_tcp(&key, tcp, config)?;
     if config.rto.initial == Duration::ZERO {
         return refuse(&key("initial_rto"), "expected more than 0 s");
     }
     if config.rto.max < config.rto.min {
         return refuse(&key("max_rto"), "expected at least `min_rto`");
     }
-    if let Some(DelayedAckSpec::On(on)) = &tcp.delayed_ack
-        && on.every == 0
-    {
+    if config.delayed_ack.is_some_and(|ack| ack.every == 0) {
         return refuse(&key("delayed_ack.every"), "expected at least 1 segment");
     }
     if let Some(autotune) = config.autotune {

@@ -1,9 +1,10 @@
 //! Times that no path and no connection has: a slip of a unit is refused rather than run.
 
+use ackclock_tcp::{Config, TcpSpec};
 use ackclock_units::Duration;
 
 use super::rules::{Result, refuse};
-use crate::scenario::{DelayedAckSpec, Flow, LinkSpec, Scenario, TcpSpec};
+use crate::scenario::{Flow, LinkSpec, Scenario};
 
 /// A propagation delay: light needs 22 h to the farthest spacecraft.
 const LONGEST_DELAY: Duration = Duration::from_secs(86_400);
@@ -45,16 +46,12 @@ pub fn check_delay(key: &str, delay: Option<Duration>) -> Result {
 }
 
 /// Checks the timers of a connection.
-pub fn check_tcp(key: &impl Fn(&str) -> String, tcp: &TcpSpec) -> Result {
-    let wait = match &tcp.delayed_ack {
-        Some(DelayedAckSpec::On(on)) => Some(on.timeout),
-        _ => None,
-    };
+pub fn check_tcp(key: &impl Fn(&str) -> String, tcp: &TcpSpec, config: &Config) -> Result {
     for (word, time) in [
         ("min_rto", tcp.min_rto),
         ("initial_rto", tcp.initial_rto),
         ("max_rto", tcp.max_rto),
-        ("delayed_ack.timeout", wait),
+        ("delayed_ack.timeout", config.delayed_ack.map(|ack| ack.timeout)),
     ] {
         check_most(&key(word), time, LONGEST_TIMEOUT, "1 day (24 h)")?;
     }

@@ -1,5 +1,6 @@
 //! The owner of an end point, and its network protocol.
 
+use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,4 +23,25 @@ pub enum NetworkSpec {
     Ipv4,
     /// IPv6: 60 bytes.
     Ipv6,
+}
+
+/// The settings of the connections of a sender. Both ends answer if its application `asks` the routers for a rate.
+///
+/// # Errors
+/// One line saying which choices do not go together.
+pub(super) fn config(
+    variant: &Variant,
+    profile: Profile,
+    tcp: &TcpSpec,
+    asks: bool,
+) -> Result<Config, String> {
+    let parts = variant.resolve(profile).map_err(|e| e.to_string())?;
+    let mut config = tcp.over(Config::new(parts, profile));
+    if asks {
+        if let Some(why) = parts.owns_jump() {
+            return Err(format!("{why}; expected another variant with `app.quick_start`"));
+        }
+        config.quick_start.answers = true;
+    }
+    Ok(config)
 }

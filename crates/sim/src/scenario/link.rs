@@ -120,7 +120,9 @@ pub struct ReverseSpec {
 }
 
 /// A link of a graph.
+// serde cannot refuse unknown keys beside flattened ones; readers of files do so by the schema.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct GraphLink {
     /// The name, by which cross-traffic, probes and results refer to it.
     pub name: String,
@@ -151,5 +153,23 @@ impl Direction {
             Self::Forward => "forward",
             Self::Reverse => "reverse",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_of_a_graph_has_the_keys_of_a_link_and_no_others() {
+        let keys = |schema: schemars::Schema| {
+            assert_eq!(schema.as_value()["additionalProperties"], false);
+            let properties = schema.as_value()["properties"].as_object().unwrap().clone();
+            properties.into_iter().map(|(key, _)| key).collect::<std::collections::BTreeSet<_>>()
+        };
+        let link = keys(schemars::schema_for!(LinkSpec));
+        let place = ["name", "from", "to"].map(str::to_owned);
+        let expected = link.into_iter().chain(place).collect();
+        assert_eq!(keys(schemars::schema_for!(GraphLink)), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Classes of connections that come and go.
 
 use ackclock_app::{AnySessions, PackMimeMemory, PackMimeSessions, Requests, Side};
-use ackclock_tcp::{Config, Profile, Variant};
+use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use ackclock_units::random::Law;
 use ackclock_units::written::{Draw, DurationDraw};
 use ackclock_units::{Bytes, Duration, Frequency, Rate};
@@ -9,9 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::browser::BrowserSpec;
-use super::endpoint::{EndpointSpec, NetworkSpec};
+use super::endpoint::{EndpointSpec, NetworkSpec, config};
 use super::left_out::is_default;
-use super::tcp::TcpSpec;
 
 /// Connections that come and go: each opens, plays its session, closes, and leaves a row in the
 /// table `connections` and one in `objects` for each exchange.
@@ -482,8 +481,9 @@ impl Traffic {
     /// One line saying which choices do not go together.
     pub fn configs(&self) -> Result<Vec<(Config, f64)>, String> {
         let asks = self.app.asks().is_some();
-        let config = |(variant, weight)| Ok((self.tcp.of(&variant, self.profile, asks)?, weight));
-        self.variant.shares().into_iter().map(config).collect()
+        let weighed =
+            |(variant, weight)| Ok((config(&variant, self.profile, &self.tcp, asks)?, weight));
+        self.variant.shares().into_iter().map(weighed).collect()
     }
 
     /// The side of a dumbbell on which the clients are.

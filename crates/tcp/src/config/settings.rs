@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use ackclock_packet::QuickStartRate;
 use ackclock_units::{Bytes, Duration, ParseError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The stack whose habits decide the details on which stacks differ.
 ///
@@ -127,24 +129,40 @@ impl RecoveryConfig {
     }
 }
 
-/// When an ACK of in-order data may wait (RFC 5681 §4.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The time for which an ACK may wait.
+// RFC 5681 §4.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "DelayedAckOn")]
 pub struct DelayedAck {
-    /// An ACK is sent at the latest for every this many full segments.
+    /// An ACK goes out at the latest for every this many full segments.
+    #[serde(default = "two")]
     pub every: u32,
     /// An ACK waits at most this long; with `quick`, the shortest wait.
     pub timeout: Duration,
-    /// True if to do as Linux does: ACK the first segments at once, and again while the window
-    /// grows or something seems amiss, and let the wait follow the peer's rhythm, between `timeout`
-    /// and 200 ms.
+    /// True to do as Linux does: the first segments are acknowledged at once, and so are those
+    /// that come while the receive window grows; the wait then follows the sender's rhythm, up to
+    /// 200 ms.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub quick: bool,
 }
 
-/// The growth of the receive buffer with what is read (Linux's `tcp_moderate_rcvbuf`). Both volumes are
-/// memory, of which payload takes about five eighths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+const fn two() -> u32 {
+    2
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// The bounds of a receive buffer that grows with what is read, as memory.
+// Linux's `tcp_moderate_rcvbuf`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AutotuneOn")]
 pub struct Autotune {
-    /// The buffer at first.
+    /// The buffer at first, of whose memory payload takes about five eighths.
     pub initial: Bytes,
     /// The largest buffer; the same as `initial` if it is not to grow, as `SO_RCVBUF` has it.
     pub most: Bytes,
@@ -156,7 +174,9 @@ impl Autotune {
 }
 
 /// When less than a full segment waits although the windows have room for it (RFC 9293 §3.7.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "NagleSpec")]
 pub enum Nagle {
     /// Never, as `TCP_NODELAY` asks.
     Off,
@@ -201,7 +221,9 @@ pub struct AfterLostSyn {
 }
 
 /// The use of explicit congestion notification (RFC 3168).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "EcnSpec")]
 pub enum EcnMode {
     /// Never.
     Off,
@@ -212,7 +234,9 @@ pub enum EcnMode {
 }
 
 /// The way in which a receiver reports marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "EcnEchoSpec")]
 pub enum EcnEcho {
     /// Until the sender says that it has reduced its window (RFC 3168 §6.1.3).
     UntilReduced,
@@ -279,7 +303,9 @@ pub enum SegmentRules {
 }
 
 /// Which volume a loss reduces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "LossReducesSpec")]
 pub enum LossReduces {
     /// The data in flight (RFC 5681 §3.1 equation 4).
     FlightSize,
@@ -300,7 +326,9 @@ pub enum States {
 }
 
 /// When segments leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "PacingSpec")]
 pub enum Pacing {
     /// As soon as the window lets them.
     Off,

@@ -41,6 +41,12 @@ impl Choice for WindowChoice {
     }
 }
 
+impl From<u32> for WindowChoice {
+    fn from(segments: u32) -> Self {
+        Self::Segments(segments)
+    }
+}
+
 impl WindowChoice {
     /// The window for segments of `mss`.
     pub fn window(self, mss: Mss) -> Bytes {
