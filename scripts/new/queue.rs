@@ -5,10 +5,11 @@ use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_limit, check_time};
-use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Refusal, Room};
+use super::check::check_limit;
+use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use super::limit::Limit;
+use crate::check::{Refusal, check_time};
 use crate::packet::Packet;
 
 /// TODO one sentence that says what it is, as the reference and Python have it.

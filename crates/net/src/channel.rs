@@ -24,7 +24,7 @@ macro_rules! channels {
         #[derive(Clone, Debug, PartialEq)]
         pub enum ChannelConfig {
             $(
-                #[doc = concat!("[`", stringify!($Kind), "`], with its settings.")]
+                #[doc = concat!("`", stringify!($Kind), "`, with its settings.")]
                 $Kind(<$Kind as Described>::Settings),
             )*
         }
@@ -61,7 +61,7 @@ macro_rules! channels {
         #[derive(Clone, Debug)]
         pub enum Channel {
             $(
-                #[doc = concat!("[`", stringify!($Kind), "`].")]
+                #[doc = concat!("`", stringify!($Kind), "` in use.")]
                 $Kind(Box<$Kind>),
             )*
         }
