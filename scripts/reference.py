@@ -256,7 +256,7 @@ def _wrapped(text: str, hang: str = "") -> list[str]:
 def cli_page() -> str:
     """Return the page of the commands."""
     lines = [_CLI_INTRO]
-    for path, command in _commands("ackclock", typer.main.get_command(cli.app)):
+    for path, command in commands("ackclock", typer.main.get_command(cli.app)):
         parameters = [each for each in command.params if not _of_every_command(each)]
         arguments = " ".join(
             (each.metavar or f"<{each.name}>") + ("..." if each.nargs < 0 else "")
@@ -274,12 +274,13 @@ def cli_page() -> str:
     return "\n".join(lines)
 
 
-def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+def commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every command below ``command``, with the words that call it."""
     children = getattr(command, "commands", {})
     if not children or path == "ackclock":
         yield path, command
     for name, child in children.items():
-        yield from _commands(f"{path} {name}", child)
+        yield from commands(f"{path} {name}", child)
 
 
 def _of_every_command(parameter: Any) -> bool:
