@@ -569,9 +569,9 @@ def reproduce(
     if figure:
         printing.tell(f"The figure: {out / figure}.svg")
         return
-    table = Table("claim", "verdict", box=None, header_style="bold")
+    table = Table("claim", "what of it holds", "verdict", box=None, header_style="bold")
     for claim in claims:
-        table.add_row(claim.id, claim.verdict)
+        table.add_row(claim.id, claim.share(), claim.verdict)
     console = printing.output()
     console.print(table)
     printing.tell(f"The report: {out / 'index.html'}")
