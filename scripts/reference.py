@@ -22,7 +22,7 @@ import typer
 
 import ackclock
 from ackclock import cli
-from reference_examples import EXAMPLES
+from reference_examples import example
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "reference"
@@ -102,10 +102,10 @@ class ScenarioPage:
         for name in self._order():
             definition = self._defs[name]
             if "examples" in definition:
-                example = definition["examples"][0]
+                shown = definition["examples"][0]
                 quantities.append(
                     f'| <a id="{_anchor(name)}"></a>{_title(name)} '
-                    f"| {_flat(definition['description'])} | `{json.dumps(example)}` |"
+                    f"| {_flat(definition['description'])} | `{json.dumps(shown)}` |"
                 )
             elif name in _DRAWS:
                 sections += ["", *_draw_section(name)]
@@ -158,7 +158,7 @@ class ScenarioPage:
                 yield ""
                 yield from _wrapped(form.get("description", ""))
                 yield ""
-                yield from _example(f"{name}.{kind}")
+                yield from _example(f"{name}.{kind}", form.get("required", ()))
                 yield from self._keys(form)
                 yield ""
         for form in definition.get("anyOf", ()):
@@ -207,10 +207,10 @@ def _use(key: str) -> int:
     return _USE.index(key) if key in _USE else len(_USE)
 
 
-def _example(name: str) -> Iterator[str]:
+def _example(name: str, required: Sequence[str] = ()) -> Iterator[str]:
     """Yield the example of a section, if it has one."""
-    if text := EXAMPLES.get(name):
-        yield from ("```toml", text.strip(), "```", "")
+    if text := example(name, required):
+        yield from ("```toml", text, "```", "")
 
 
 #: Draws that have the same forms as those of a duration, and what stands for the quantity.
@@ -256,7 +256,7 @@ def _wrapped(text: str, hang: str = "") -> list[str]:
 def cli_page() -> str:
     """Return the page of the commands."""
     lines = [_CLI_INTRO]
-    for path, command in _commands("ackclock", typer.main.get_command(cli.app)):
+    for path, command in commands("ackclock", typer.main.get_command(cli.app)):
         parameters = [each for each in command.params if not _of_every_command(each)]
         arguments = " ".join(
             (each.metavar or f"<{each.name}>") + ("..." if each.nargs < 0 else "")
@@ -274,12 +274,13 @@ def cli_page() -> str:
     return "\n".join(lines)
 
 
-def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+def commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every command below ``command``, with the words that call it."""
     children = getattr(command, "commands", {})
     if not children or path == "ackclock":
         yield path, command
     for name, child in children.items():
-        yield from _commands(f"{path} {name}", child)
+        yield from commands(f"{path} {name}", child)
 
 
 def _of_every_command(parameter: Any) -> bool:

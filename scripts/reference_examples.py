@@ -7,6 +7,7 @@ as a part of a small scenario (``whole``), and a test holds it against the schem
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 EXAMPLES = {
@@ -421,6 +422,23 @@ _TRAFFIC: dict[str, Any] = {
     "arrivals": {"kind": "poisson", "rate": "20 /s"},
     "app": {"kind": "request", "response": "30 kB"},
 }
+
+
+#: Places of families of kinds in a file.
+_PLACES = {
+    "QueueSpec": "[topology.bottleneck]\nqueue",
+    "AppSpec": '[[flow]]\nname = "a"\nvariant = "cubic"\napp',
+}
+
+
+def example(name: str, required: Sequence[str] = ()) -> str | None:
+    """Return the example of a table or kind; a new kind that needs no keys has one at once."""
+    if name in EXAMPLES:
+        return EXAMPLES[name].strip()
+    family, _, kind = name.partition(".")
+    if kind and family in _PLACES and list(required) == ["kind"]:
+        return f'{_PLACES[family]} = {{ kind = "{kind}" }}'
+    return None
 
 
 def whole(text: str) -> dict[str, Any]:

@@ -81,6 +81,8 @@ def navigation(front: str) -> list[Any]:
                 inside = [resolved(page, target) for target, _ in links(text)]
                 inside = [each for each in dict.fromkeys(inside) if each not in seen]
                 inside = [each for each in inside if posixpath.dirname(each) == folder]
+                rest = (path.relative_to(DOCS).as_posix() for path in (DOCS / folder).glob("*.md"))
+                inside += sorted(each for each in rest if each not in (page, *inside))
                 if folder == "decisions":
                     entries.append(page)
                     continue

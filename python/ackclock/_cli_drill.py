@@ -22,18 +22,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def drill(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Scripts, and folders of which every *.pkt is run."),
+        typer.Argument(metavar="PATH", help="Scripts, or folders: every *.pkt in a folder is run."),
     ],
     profile: Annotated[
         Profile,
-        typer.Option(help="Whose habits decide where a script says nothing: rfc, linux or ns2."),
+        typer.Option(help="The profile for what a script leaves open: rfc, linux or ns2."),
     ] = "rfc",
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting that comes after a script's own; may be repeated.",
+            help="A setting that is applied after the script's own; may be repeated.",
         ),
     ] = None,
     strict_push: Annotated[
@@ -47,7 +47,7 @@ def drill(
     ] = False,
     notes: Annotated[
         bool,
-        typer.Option("--notes", help="Say which settings mean nothing here or are passed over."),
+        typer.Option("--notes", help="Say which settings have no meaning here or are ignored."),
     ] = False,
     on: Annotated[
         str,
@@ -85,13 +85,13 @@ def drill(
 
 def judge(
     grid: Annotated[bool, typer.Option(help="Try every state with every segment.")] = True,
-    random: Annotated[int, typer.Option(metavar="N", help="So many random cases.")] = 1000,
+    random: Annotated[int, typer.Option(metavar="N", help="The number of random cases.")] = 1000,
     seed: Annotated[int, typer.Option(help="The seed of the random cases.")] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Write a script for every difference not meant."),
+        typer.Option(metavar="FOLDER", help="Write a script for every unexpected difference."),
     ] = None,
-    windows: Annotated[bool, typer.Option("--windows", help="Compare windows, too.")] = False,
+    windows: Annotated[bool, typer.Option("--windows", help="Compare the windows, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare our end point with this machine's kernel, case by case (root).

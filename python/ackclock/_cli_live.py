@@ -129,7 +129,7 @@ def program_lines(
 
 
 def play(
-    url: Annotated[str, typer.Argument(help="Where the film is: http://HOST[:PORT]/PATH.")],
+    url: Annotated[str, typer.Argument(help="The film's address: http://HOST[:PORT]/PATH.")],
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -141,18 +141,20 @@ def play(
     picture_rate: Annotated[
         float | None, typer.Option(help="Pictures a second. Default: the film's own, or 30.")
     ] = None,
-    buffer: Annotated[str, typer.Option(help="The most that the playout buffer holds.")] = "656 kB",
+    buffer: Annotated[str, typer.Option(help="The size of the playout buffer.")] = "656 kB",
     start: Annotated[
-        str | None, typer.Option(help="What it holds when play begins. Default: as --buffer.")
+        str | None,
+        typer.Option(help="The volume held when play begins. Default: as --buffer."),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(help="What it holds when play goes on. Default: as --start.")
+        str | None,
+        typer.Option(help="The volume held when play goes on. Default: as --start."),
     ] = None,
     catch_up: Annotated[
-        float, typer.Option(help="How many times as fast late pictures are shown.")
+        float, typer.Option(help="The speed at which late pictures are shown, as a multiple.")
     ] = 1.1,
     limit: Annotated[
-        float | None, typer.Option("--for", min=0.1, help="Play so many seconds at most.")
+        float | None, typer.Option("--for", min=0.1, help="The longest time to play, in seconds.")
     ] = None,
     player: Annotated[
         Literal["ackclock", "vlc"],

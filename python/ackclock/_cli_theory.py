@@ -66,7 +66,9 @@ def theory_altman(
     ] = None,
     rto: Annotated[
         float | None,
-        typer.Option(help="Also the throughput if a timer of so many seconds finds each loss."),
+        typer.Option(
+            help="The timer, s, if each loss is found by one: gives that throughput, too."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -104,7 +106,7 @@ def theory_altman(
 @theory_app.command("infer")
 def theory_infer(
     unknown: Annotated[
-        Literal["mu", "lambda", "tau", "buffer"], typer.Argument(help="What is to be inferred.")
+        Literal["mu", "lambda", "tau", "buffer"], typer.Argument(help="The parameter to infer.")
     ],
     throughput: Annotated[
         float | None, typer.Option(help="Measured throughput, packets/s.")

@@ -53,13 +53,13 @@ app.add_typer(theory_app, name="theory")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AllowPrograms = Annotated[
     bool,
-    typer.Option("--allow-programs", help="Of a live run, run the programs that the file names."),
+    typer.Option("--allow-programs", help="Run the programs that the file names, in a live run."),
 ]
 AsRoot = Annotated[
     bool,
     typer.Option(
         "--as-root",
-        help="Of a live run, give programs all rights of this process. Default: those of an "
+        help="Give programs all rights of this process, in a live run. Default: the rights of an "
         "ordinary user.",
     ),
 ]
@@ -128,7 +128,7 @@ def root(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="The events that a run may take. Default: 1e11, which take about an hour.",
+            help="The events that a run may take. Default: 1e11, which is about an hour.",
         ),
     ] = None,
 ) -> None:
@@ -180,23 +180,25 @@ def run(
     engine: Annotated[
         Literal["fast", "reference"] | None,
         typer.Option(
-            help="Of a simulation. reference: the plain engine, some three times slower, with the "
-            "same results. Default: fast."
+            help="The simulator's engine. reference: the plain one, which gives the same results, "
+            "some three times slower. Default: fast."
         ),
     ] = None,
     ports: Annotated[
         Literal["tun", "veth"] | None,
-        typer.Option(help="Of a live run, the devices between hosts and path."),
+        typer.Option(help="The devices between hosts and path, in a live run."),
     ] = None,
     sender: Annotated[
         Literal["kernel", "ackclock"] | None,
-        typer.Option(help="Of a live run, whose the senders are. Default: as the file says."),
+        typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
     ] = None,
     receiver: Annotated[
         Literal["kernel", "ackclock"] | None,
-        typer.Option(help="Of a live run, whose the receivers are. Default: as the file says."),
+        typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
     ] = None,
-    busy: Annotated[bool, typer.Option("--busy", help="Of a live run, let the path poll.")] = False,
+    busy: Annotated[
+        bool, typer.Option("--busy", help="Let the path poll for packets, in a live run.")
+    ] = False,
     allow_programs: AllowPrograms = False,
     as_root: AsRoot = False,
     as_json: AsJson = False,
@@ -370,7 +372,7 @@ def compare(
         ),
     ] = None,
     repeat: Annotated[
-        int, typer.Option(min=1, help="Runs in each column, every one with its seed.")
+        int, typer.Option(min=1, help="The number of runs in each column, each with its own seed.")
     ] = 3,
     out: Annotated[
         Path | None, typer.Option(help="Write compare.json and compare.svg into this folder.")
@@ -522,17 +524,20 @@ def reproduce(
     key: Annotated[
         str | None,
         typer.Argument(
-            metavar="[KEY[/FIGURE]]", help="The study, or one figure of it; none: list them."
+            metavar="[KEY[/FIGURE]]",
+            help="The study, or one figure. Without it: list them.",
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder of the report; default: report/KEY.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer seeds and shorter runs, marked as such.")
+        bool,
+        typer.Option("--quick", help="Fewer seeds, shorter runs; the report says so."),
     ] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once; default: one a core.")
+        int | None,
+        typer.Option(min=1, help="The runs at once. Default: one for each core."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -564,9 +569,9 @@ def reproduce(
     if figure:
         printing.tell(f"The figure: {out / figure}.svg")
         return
-    table = Table("claim", "verdict", box=None, header_style="bold")
+    table = Table("claim", "what of it holds", "verdict", box=None, header_style="bold")
     for claim in claims:
-        table.add_row(claim.id, claim.verdict)
+        table.add_row(claim.id, claim.share(), claim.verdict)
     console = printing.output()
     console.print(table)
     printing.tell(f"The report: {out / 'index.html'}")

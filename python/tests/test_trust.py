@@ -184,7 +184,7 @@ def test_a_program_that_its_user_may_not_run_is_told(tmp_path: Path) -> None:
     with pytest.raises(ac.BadInput) as error:
         ac.run_live(scenario, allow_programs=True)
     assert str(error.value) == (
-        f"flow[0].app.receiver: user 65534, whose the programs are, may not run {program}; "
+        f"flow[0].app.receiver: user 65534, who runs the programs, may not run {program}; "
         "expected a program that every user may run, or --as-root"
     )
 

@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from support import ROOT
+
 Script = Callable[[str], ModuleType]
 
 
@@ -132,3 +134,35 @@ def test_a_file_without_subjects_is_named(tmp_path: Path, script: Script) -> Non
 def test_the_subject_of_a_commit(subject: str, fault: str | None, script: Script) -> None:
     found = list(script("check_commits").faults(subject))
     assert found[:1] == ([] if fault is None else [fault])
+
+
+def help_texts(script: Script) -> list[str]:
+    reference = script("reference")
+    root = reference.typer.main.get_command(reference.cli.app)
+    found: list[str] = []
+    for path, command in reference.commands("ackclock", root):
+        said = [command.help, *(getattr(each, "help", None) for each in command.params)]
+        found += [f"{path}: {text}" for text in said if text]
+    return found
+
+
+def test_a_help_text_begins_with_its_subject(script: Script) -> None:
+    beginnings = script("check_words").BEGINNINGS
+    texts = help_texts(script)
+    assert len(texts) > 100
+    assert not [text for text in texts if beginnings.match(text.partition(": ")[2])]
+
+
+#: Words in the order of another language.
+FOREIGN = ("so-manieth", "whose the senders are", "whose the ends are", "live alone")
+
+
+def test_nothing_is_said_in_a_foreign_order() -> None:
+    places = [("docs", "*.md"), ("python/ackclock", "*.py"), ("crates", "*.rs")]
+    for folder, names in places:
+        for path in (ROOT / folder).rglob(names):
+            # Their words go with the settings, to the crates that these are of.
+            if "crates/sim/src/scenario" in path.as_posix() or path.name == "scenario.md":
+                continue
+            text = path.read_text(encoding="utf-8")
+            assert not [words for words in FOREIGN if words in text], path

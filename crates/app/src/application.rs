@@ -154,8 +154,7 @@ applications! {
 fn live_alone() -> Refusal {
     let words: Vec<String> =
         Application::simulated().iter().map(|word| format!("`{word}`")).collect();
-    let why =
-        format!("a program runs live alone (--on live); expected one of {}", words.join(", "));
+    let why = format!("programs need a live run (--on live); expected one of {}", words.join(", "));
     ("kind".to_owned(), why)
 }
 

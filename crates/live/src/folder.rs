@@ -157,7 +157,7 @@ impl FlowFolder {
             return Ok(());
         }
         Err(io::Error::other(format!(
-            "{} is closed to user {}, whose the programs are; expected a folder that is open to that user \
+            "{} is closed to user {}, who runs the programs; expected a folder that is open to that user \
              (--out, or TMPDIR), or --as-root",
             path.display(),
             self.user.uid

@@ -130,7 +130,7 @@ pub fn check(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
                 Found::Closed(path) => {
                     let uid = user.map_or_else(|| sys::acting_user().uid, |user| user.uid);
                     let message = format!(
-                        "user {uid}, whose the programs are, may not run {}; expected a program that \
+                        "user {uid}, who runs the programs, may not run {}; expected a program that \
                          every user may run, or --as-root",
                         path.display()
                     );

@@ -195,7 +195,7 @@ impl Report {
         report
     }
 
-    /// Says whose the ends of the entries are.
+    /// Says which TCP the ends of the entries have.
     pub(crate) fn name_ends(&mut self, ends: &[[End; 2]]) {
         let all = |side: usize| match ends.first() {
             Some(first) if ends.iter().all(|ends| ends[side] == first[side]) => {

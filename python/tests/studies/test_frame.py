@@ -68,15 +68,7 @@ def test_a_claim_is_judged_by_its_predicates_alone() -> None:
     judged = claim().judge([0.5])
     assert judged.verdict == "not reproduced"
     assert "error ≤ 10 %" in judged.note
-    told = judged.as_json()
-    # What was claimed and what of it holds come before the verdict.
-    assert list(told)[:4] == ["id", "statement", "parts", "verdict"]
-    assert set(told) == {
-        *("id", "statement", "parts", "verdict", "published", "measured", "note"),
-    }
-    assert told["parts"] == [
-        {"statement": told["parts"][0]["statement"], "holds": False, "passed": 0, "of": 1}
-    ]
+    assert set(judged.as_json()) == {"id", "verdict", "published", "measured", "note"}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +91,7 @@ def test_a_number_is_written_as_people_write_it(value: float, text: str) -> None
     [
         ([0.05], "holds"),
         ([0.5], "does not hold"),
-        ([0.05, 0.5], "holds (1 of 2 numbers)"),
+        ([0.05, 0.5], "holds for 1 of 2 numbers"),
     ],
 )
 def test_the_share_that_holds_is_said(seen: list[float], text: str) -> None:

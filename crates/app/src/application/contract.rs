@@ -51,7 +51,7 @@ pub trait Described {
     /// The document that says how it works; empty if it needs none.
     const SOURCE: &'static str = "";
 
-    /// True if it runs live alone.
+    /// True if it needs a live run.
     const LIVE_ALONE: bool = false;
 
     /// True if both of its ends need the same kind of transport in a live run.

@@ -216,27 +216,21 @@ class ClaimResult:
         tests, numbers = len(self.parts), sum(len(part.passed) for part in self.parts)
         if not tests:
             return "nothing was tested"
+        if self.holding == tests:
+            words = {1: "holds", 2: "both tests hold"}
+            return words.get(tests, f"all {tests} tests hold")
         if tests == 1:
-            text = "holds" if self.passed else "does not hold"
-        else:
-            held = "all" if self.holding == tests else f"{self.holding or 'none'} of"
-            text = f"{held} {tests} tests {'holds' if self.holding == 1 else 'hold'}"
+            part = f"holds for {self.passed} of {numbers} numbers"
+            return part if self.passed else "does not hold"
+        text = (
+            f"{self.holding or 'none'} of {tests} tests {'holds' if self.holding == 1 else 'hold'}"
+        )
         return f"{text} ({self.passed} of {numbers} numbers)" if numbers > tests else text
 
     def as_json(self) -> dict[str, Any]:
         """Return the entry of ``claims.json``."""
         return {
             "id": self.id,
-            "statement": self.statement,
-            "parts": [
-                {
-                    "statement": part.predicate.statement,
-                    "holds": part.holds,
-                    "passed": sum(part.passed),
-                    "of": len(part.passed),
-                }
-                for part in self.parts
-            ],
             "verdict": self.verdict,
             "published": self.published,
             "measured": self.measured,
