@@ -31,7 +31,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
-PYTHON_FILES := python scripts examples
+PYTHON_FILES := python scripts
 # The Cargo profile of `make build`. Compiled dependencies of `dev` serve the tests, too.
 PROFILE ?= dev
 TEST_FLAGS ?=

@@ -30,7 +30,7 @@ BEGINNINGS = re.compile(
 
 _RUST = re.compile(r"^\s*//[/!](?!/) ?(.*)$")
 _ENTRY = re.compile(r"^\s*[\w*, .\[\]|:\"']+$")
-_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md", "examples/**/*.md")
+_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
 _LINK = re.compile(r"\]\([^)]*\)|https?://\S+")
 
 
@@ -76,7 +76,6 @@ def comments(root: Path) -> Iterator[tuple[str, int, str]]:
         *(root / "crates").rglob("*.rs"),
         *(path for path in (root / "python").rglob("*.py*") if path.suffix in {".py", ".pyi"}),
         *(root / "scripts").glob("*.py"),
-        *(root / "examples").rglob("*.py"),
     ]
     for path in sorted(files):
         read = rust_comments if path.suffix == ".rs" else python_comments

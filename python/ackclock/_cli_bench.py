@@ -74,7 +74,7 @@ def bench(
         printing.print_json(results)
         return
     console = printing.output()
-    console.print(bench_module.as_table(results))
+    printing.print_table(bench_module.as_table(results))
     for note in bench_module.notes(results, plan):
         console.print(note)
 
@@ -96,6 +96,6 @@ def _bench_against(
         printing.print_json(results)
         return
     console = printing.output()
-    console.print(bench_against.as_table(results))
+    printing.print_table(bench_against.as_table(results))
     for note in bench_against.notes(results, plan):
         console.print(note)

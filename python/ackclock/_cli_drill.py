@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from importlib.resources import as_file
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +14,8 @@ import ackclock
 from ackclock import _printing as printing
 from ackclock._words import Profile
 from ackclock.errors import BadInput
+from ackclock.exercises import Exercise, exercises
+from ackclock.writing import is_there, write_file
 
 __all__ = ["drill", "judge"]
 
@@ -21,9 +26,23 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def drill(
     paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATH", help="Scripts, or folders: every *.pkt in a folder is run."),
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]",
+            help="Scripts, folders of which every *.pkt is run, and names of exercises.",
+        ),
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List the exercises.")] = False,
+    show: Annotated[
+        bool, typer.Option("--print", help="Print exercises with their solutions; run nothing.")
+    ] = False,
+    task: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write an exercise without its solution into this file; run nothing.",
+        ),
+    ] = None,
     profile: Annotated[
         Profile,
         typer.Option(help="The profile for what a script leaves open: rfc, linux or ns2."),
@@ -49,6 +68,16 @@ def drill(
         bool,
         typer.Option("--notes", help="Say which settings have no meaning here or are ignored."),
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print the packets of each script, up to a failure.")
+    ] = False,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the packets as captures (pcapng), one a script, into this folder.",
+        ),
+    ] = None,
     on: Annotated[
         str,
         typer.Option(
@@ -60,27 +89,74 @@ def drill(
     as_json: AsJson = False,
 ) -> None:
     """Run packetdrill scripts against our own end point, or against this machine's kernel."""
-    overrides: dict[str, str | int] = {}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not (name and equals):
-            raise BadInput(f"--set: `{setting}` is not a setting, expected NAME=VALUE")
-        overrides[name] = value
-    with printing.status("drilling"):
+    if listed:
+        printing.print_values({name: exercise.title for name, exercise in exercises().items()})
+        return
+    if not paths:
+        raise BadInput(
+            "PATH: missing, expected a script, a folder of such, or an exercise of --list"
+        )
+    if show or task is not None:
+        _give([_exercise(path) for path in paths], task)
+        return
+    with ExitStack() as files, printing.status("drilling"):
         result = ackclock.drill(
-            paths,
+            [_script(path, files) for path in paths],
             profile=profile,
-            settings=overrides,
+            settings=_settings(settings or ()),
             compare_push=strict_push,
             strict_end=strict_end,
             on=on,
+            pcap=pcap,
         )
     if as_json:
         printing.print_json(result.to_dict())
     else:
-        print(result.tap(notes=notes), end="")
+        print(result.tap(notes=notes, packets=verbose), end="")
+        for capture in result.captures:
+            # A line of TAP is a result or a comment.
+            print(f"# capture: {printing.plain(capture)}")
     if result.failed:
         raise typer.Exit(EXIT_FAILED)
+
+
+def _settings(given: Iterable[str]) -> dict[str, str | int]:
+    overrides: dict[str, str | int] = {}
+    for setting in given:
+        name, equals, value = setting.partition("=")
+        if not (name and equals):
+            raise BadInput(f"--set: `{setting}` is not a setting, expected NAME=VALUE")
+        overrides[name] = value
+    return overrides
+
+
+def _script(path: Path, files: ExitStack) -> Path:
+    """Return a path of the user's, or that of an exercise if nothing has its name."""
+    known = exercises()
+    if is_there(path) or path.name != str(path) or str(path) not in known:
+        return path
+    return files.enter_context(as_file(known[str(path)].file))
+
+
+def _exercise(path: Path) -> Exercise:
+    known = exercises()
+    if str(path) not in known:
+        raise BadInput(f"`{path}` is no exercise{printing.nearest(str(path), known)}")
+    return known[str(path)]
+
+
+def _give(given: Sequence[Exercise], task: Path | None) -> None:
+    """Print exercises with their solutions, or write one without."""
+    if task is None:
+        for exercise in given:
+            print(exercise.text, end="")
+        return
+    if len(given) > 1:
+        raise BadInput("--task: several exercises, expected one")
+    if is_there(task):
+        raise BadInput(f"{task} is there already; name another file")
+    write_file(task, given[0].task())
+    printing.tell(f"Written: {task}. Replace each `?`, then run it: ackclock drill {task}")
 
 
 def judge(

@@ -59,7 +59,9 @@ def comparison_table(found: Comparison) -> Table:
     from ackclock.comparison import METRICS
 
     titles = list(found.columns)
-    table = Table("flow", "", box=None, header_style="bold")
+    table = Table(
+        "class" if not found.scenario.flows else "flow", "", box=None, header_style="bold"
+    )
     for title in titles:
         table.add_column(printing.plain(title), justify="right", no_wrap=True)
     if len(titles) == PAIR:
@@ -73,7 +75,8 @@ def comparison_table(found: Comparison) -> Table:
             if not math.isfinite(value.mean):
                 cells.append("–")
                 continue
-            ci = "" if value.ci is None else f" ± {value.ci * factor:.{decimals}f}"
+            # Values that are all alike have no interval.
+            ci = "" if not value.ci else f" ± {value.ci * factor:.{decimals}f}"
             cells.append(f"{value.mean * factor:.{decimals}f}{ci}")
         if len(titles) == PAIR:
             first, last = (row[title].mean for title in titles)
@@ -224,7 +227,7 @@ def tell_capacity(*, as_json: bool) -> None:
             f"{carried.awake:.2f}",
             f"yes{of_runs}" if carried.valid else f"no, in {carried.tries} runs",
         )
-    printing.output().print(table)
+    printing.print_table(table)
     for doubt in found[-1].doubts:
         print(printing.plain(f"  {found[-1].rate}: {doubt}"))
     best = [carried.rate for carried in found if carried.valid]

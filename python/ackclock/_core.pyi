@@ -31,6 +31,7 @@ __all__ = [
     "registry",
     "response",
     "schema",
+    "senders",
     "simulate",
     "simulate_many",
     "simulate_to",
@@ -51,6 +52,10 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
+    def __len__(self) -> int: ...
+    def column(self, name: str) -> list[Any]:
+        """Return the values of a column, None where there is none. Raises KeyError."""
+
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the rows, each a dict by column."""
 
@@ -88,6 +93,16 @@ class Run:
     def live_report(self) -> str | None: ...
     @property
     def theory_report(self) -> str | None: ...
+    @property
+    def random(self) -> bool | None:
+        """True if random numbers were drawn; None of live runs, of theory and of many runs."""
+
+    def scenarios(self) -> list[str]:
+        """Return the scenarios that were run, each as JSON text: with the seed, and the rate that a search found."""
+
+    def streamed(self) -> list[str]:
+        """Return the names of tables of which rows were written on the way and are in their files alone."""
+
     def write(self, directory: str) -> None:
         """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all."""
 
@@ -95,8 +110,10 @@ class Run:
 class Drill:
     """The outcomes of packetdrill scripts."""
 
-    def tap(self, notes: bool = False) -> str:
-        """Return the outcomes in the Test Anything Protocol, with the notes as comments or without."""
+    @property
+    def captures(self) -> list[Path]: ...
+    def tap(self, notes: bool = False, packets: bool = False) -> str:
+        """Return the outcomes in the Test Anything Protocol, with notes and packets as comments or without."""
 
     def to_json(self) -> str:
         """Return the outcomes as JSON: {passed, failed, notes, scripts}."""
@@ -145,6 +162,9 @@ def check_scenario(scenario: str) -> str:
 
 def variant_name(variant: str, profile: str = "rfc") -> str:
     """Return the canonical name of a sender. Raises BadInput."""
+
+def senders(scenario: str) -> str:
+    """Return the senders of a scenario (JSON text) with their parts, as JSON: a row an entry. Raises BadInput."""
 
 def variant_slug(variant: str) -> str:
     """Return the file-name form of a variant's name."""
@@ -239,6 +259,7 @@ def drill(
     strict_end: bool = False,
     threads: int | None = None,
     on: str = "sim",
+    pcap: str | None = None,
 ) -> Drill:
     """Run packetdrill scripts against our own end point ("sim"), this machine's kernel ("live"), or both.
 

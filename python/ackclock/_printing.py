@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,15 @@ from ackclock.writing import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Column, Table
 
 __all__ = [
     "console",
+    "nearest",
     "output",
     "plain",
     "print_json",
+    "print_table",
     "print_values",
     "say",
     "simulated",
@@ -27,12 +31,94 @@ __all__ = [
 ]
 
 
-def output() -> Console:
-    """Return the console for results: as wide as the terminal, or as it takes in a pipe."""
+def output(least: int = 0) -> Console:
+    """Return the console for results: as wide as the terminal, or as it takes in a pipe.
+
+    With ``least`` it is at least so wide, and a narrower terminal wraps its lines.
+    """
     from rich.console import Console
 
     width = None if sys.stdout.isatty() else 200
+    if least > 0:
+        width = max(least, width or Console().width)
     return Console(width=width, soft_wrap=False, markup=False, emoji=False)
+
+
+#: The least width that a name is cut to, and what a column costs beside its text, in characters.
+_LEAST = 12
+_PADDING = 2
+
+
+def print_table(table: Table) -> None:
+    """Print a table in which a name may be cut and a number never, however narrow the output is.
+
+    Names are the columns before the first one that is justified to the right. If there is no place
+    for all numbers beside names that can be told apart, the rest follows below, behind the names
+    again.
+    """
+    to = output()
+    columns = range(len(table.columns))
+    first = next((n for n in columns if table.columns[n].justify == "right"), None)
+    widths = [max(map(_width, _texts(column))) + _PADDING for column in table.columns]
+    if first is None or sum(widths) <= to.width:
+        to.print(table)
+        return
+    names, numbers = columns[:first], columns[first:]
+    cut = _cut(names, widths, to.width - sum(widths[first:]))
+    if cut is not None:
+        _print_part(table, columns, cut)
+        return
+    narrow = [min(width, _LEAST + _PADDING) for width in widths[:first]] + widths[first:]
+    cut = _cut(names, widths, to.width // 2) or narrow
+    parts: list[list[int]] = [[]]
+    room = to.width - sum(cut[:first])
+    for n in numbers:
+        if parts[-1] and sum(cut[each] for each in parts[-1]) + cut[n] > room:
+            parts.append([])
+        parts[-1].append(n)
+    for place, part in enumerate(parts):
+        if place:
+            to.print()
+        _print_part(table, [*names, *part], cut)
+
+
+def _cut(names: Sequence[int], widths: Sequence[int], room: int) -> list[int] | None:
+    """Return widths of which those of names, the widest first, are cut to fit; None if none do."""
+    cut = list(widths)
+    while sum(cut[n] for n in names) > room:
+        widest = max(names, key=lambda n: cut[n], default=None)
+        if widest is None or cut[widest] <= _LEAST + _PADDING:
+            return None
+        cut[widest] -= 1
+    return cut
+
+
+def _print_part(table: Table, part: Sequence[int], widths: Sequence[int]) -> None:
+    """Print these columns of a table in their order in it."""
+    from rich.table import Table
+
+    made = Table(box=table.box, header_style=table.header_style)
+    for n in part:
+        column = table.columns[n]
+        made.add_column(
+            column.header, justify=column.justify, no_wrap=True, width=widths[n] - _PADDING
+        )
+    cells = [list(table.columns[n].cells) for n in part]
+    for row in zip(*cells, strict=True):
+        made.add_row(*row)
+    # Wider than the output only if a single number is.
+    output(least=sum(widths[n] for n in part)).print(made)
+
+
+def _texts(column: Column) -> list[str]:
+    return [str(text) for text in (column.header, *column.cells)]
+
+
+def _width(text: str) -> int:
+    """Return the width of a text in cells of a terminal."""
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def say(text: object) -> None:
@@ -65,12 +151,14 @@ _TOLD_EVERY = 60.0
 @contextmanager
 def simulated(duration: str) -> Generator[Callable[[float], None]]:
     """Say how far a simulation is: on a terminal at once, elsewhere a line a minute."""
-    began = monotonic()
-    last = began
+    began = last = monotonic()
+    whole_s = _seconds(duration)
 
     def text(seconds: float) -> str:
         took = monotonic() - began
-        return f"simulating {duration}: {seconds:.6g} s after {took:.0f} s of work"
+        share = min(seconds / whole_s, 1.0) if whole_s > 0 else 1.0
+        left = f", {_span(took * (1 - share) / share)} left" if share > 0 else ""
+        return f"simulating {duration}: {100 * share:.0f} %{left}"
 
     def tell(seconds: float) -> None:
         nonlocal last
@@ -83,6 +171,32 @@ def simulated(duration: str) -> Generator[Callable[[float], None]]:
         return
     with status(f"simulating {duration}") as update:
         yield lambda seconds: update(text(seconds))
+
+
+#: The units in which the core writes durations.
+_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def _seconds(duration: str) -> float:
+    number, unit = duration.split()
+    return float(number) * _UNITS[unit]
+
+
+def _span(seconds: float) -> str:
+    """Return a length of time for a reader who waits."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the end of a refusal: the nearest word that is known, or all of them."""
+    known = list(known)
+    near = get_close_matches(word, known, n=1)
+    if near:
+        return f" (did you mean `{near[0]}`?)"
+    return f", expected one of {', '.join(known)}"
 
 
 def console() -> Console:

@@ -260,11 +260,11 @@ def run_to(
 ) -> Run:
     """Run a scenario and write its tables into a folder, the large ones while it lasts.
 
-    The ``objects``, ``connections`` and samples of what is returned lack the rows that were
-    written on the way: they are in the files.
+    Rows that were written on the way are read from the files when they are asked for.
     """
     try:
-        return Run(_core.simulate_to(scenario.to_json(), seed, os.fspath(out), progress, engine))
+        core = _core.simulate_to(scenario.to_json(), seed, os.fspath(out), progress, engine)
+        return Run(core, out)
     except OSError as error:
         raise BadInput(str(error)) from None
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
-from difflib import get_close_matches
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -26,7 +25,8 @@ from ackclock._cli_live import (
     tell_capacity,
     theory_lines,
 )
-from ackclock._cli_run import print_run, rows_of_measure
+from ackclock._cli_new import new
+from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
 from ackclock._plain import read_plainly
 from ackclock._words import SUBSTRATES, Substrate
@@ -202,10 +202,19 @@ def run(
     allow_programs: AllowPrograms = False,
     as_root: AsRoot = False,
     as_json: AsJson = False,
+    as_csv: Annotated[
+        str | None,
+        typer.Option(
+            "--csv",
+            metavar="TABLE",
+            help="Print one table as CSV: flows, links, objects, connections, traffic, ...",
+        ),
+    ] = None,
 ) -> None:
     """Run one scenario."""
     from ackclock.api import ScenarioFile
 
+    told = _Told.of(out, as_json=as_json, as_csv=as_csv)
     if pcap_link and pcap is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
     for option, given in (
@@ -233,7 +242,7 @@ def run(
         _run(
             scenario, on=on, engine=engine or "fast", out=out, seed=seed, pcap=pcap,
             pcap_link=pcap_link, ports=ports, sender=sender, receiver=receiver, busy=busy,
-            as_json=as_json, allow_programs=allow_programs, as_root=as_root,
+            told=told, allow_programs=allow_programs, as_root=as_root,
         )  # fmt: skip
 
 
@@ -261,14 +270,14 @@ def _run(
     sender: Literal["kernel", "ackclock"] | None,
     receiver: Literal["kernel", "ackclock"] | None,
     busy: bool,
-    as_json: bool,
+    told: _Told,
     allow_programs: bool,
     as_root: bool,
 ) -> None:
     from ackclock.api import run_to
 
     if on == "theory":
-        _tell_theory(ackclock.run(scenario, on="theory"), out=out, as_json=as_json)
+        _tell_theory(ackclock.run(scenario, on="theory"), told)
         return
     if on == "live":
         with printing.status(f"on real packets for {scenario.duration}"):
@@ -277,34 +286,62 @@ def _run(
                 busy=busy, programs=None if out is None else out / "programs",
                 allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
-        _tell_live(result, out=out, as_json=as_json)
+        _tell_live(result, told)
         return
-    with printing.simulated(scenario.duration) as told:
+    with printing.simulated(scenario.duration) as progress:
         if out is not None and pcap is None:
             # Large tables are written while the run lasts.
-            result = run_to(scenario, out, seed=seed, progress=told, engine=engine)
+            result = run_to(scenario, out, seed=seed, progress=progress, engine=engine)
         else:
             links = pcap_link or ()
             result = ackclock.simulate(
-                scenario, seed=seed, pcap=pcap, pcap_links=links, progress=told, engine=engine
+                scenario, seed=seed, pcap=pcap, pcap_links=links, progress=progress, engine=engine
             )
     if out is not None and pcap is not None:
         result.write(out)
-    if as_json:
-        printing.print_json(run_as_json(result))
-    else:
-        print_run(result, out)
+    told(result)
     _tell_failures(result)
 
 
-def _tell_theory(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None:
-    if out is not None:
-        result.write(out)
+@dataclass(frozen=True)
+class _Told:
+    """The form in which a run is told, and the folder that has its tables."""
+
+    out: Path | None
+    as_json: bool
+    as_csv: str | None
+
+    @classmethod
+    def of(cls, out: Path | None, *, as_json: bool, as_csv: str | None) -> _Told:
+        """Return the form that options ask for, and refuse those that do not go together."""
+        if as_csv is not None and as_csv not in CSV_TABLES:
+            near = printing.nearest(as_csv, CSV_TABLES)
+            raise BadInput(f"--csv: `{as_csv}` is not a table{near}")
+        if as_csv is not None and as_json:
+            raise BadInput("--csv: stands beside --json, expected one of them")
+        return cls(out, as_json=as_json, as_csv=as_csv)
+
+    def __call__(self, result: ackclock.Run, more: Mapping[str, Any] | None = None) -> None:
+        """Print a run, of JSON with ``more`` beside it, and say what it is no comparison of."""
+        if self.as_csv is not None:
+            print_csv(result, self.as_csv)
+            return
+        summary = result.summary()
+        if self.as_json:
+            printing.print_json({**summary, **(more or {})})
+        else:
+            print_run(result, summary, self.out)
+        for note in summary["notes"]:
+            _say(note)
+
+
+def _tell_theory(result: ackclock.Run, told: _Told) -> None:
+    if told.out is not None:
+        result.write(told.out)
     report = result.theory or {}
-    if as_json:
-        printing.print_json({"flows": run_as_json(result)["flows"], "theory": report})
+    told(result, {"theory": report})
+    if told.as_json or told.as_csv:
         return
-    print_run(result, out)
     for line in theory_lines(report):
         print(printing.plain(line))
 
@@ -315,44 +352,25 @@ def _tell_failures(result: ackclock.Run) -> None:
         _say(line)
 
 
-def _tell_live(result: ackclock.Run, *, out: Path | None, as_json: bool) -> None:
-    if out is not None:
-        result.write(out)
+def _tell_live(result: ackclock.Run, told: _Told) -> None:
+    if told.out is not None:
+        result.write(told.out)
     report = result.live or {}
-    if as_json:
-        printing.print_json({**run_as_json(result), "live": report})
-    elif report["valid"]:
-        print_run(result, out)
+    if told.as_json or told.as_csv or report["valid"]:
+        told(result, {"live": report})
+    if report["valid"] and not told.as_json and not told.as_csv:
         lateness = report["lateness"]
         print(
             f"Lateness of {lateness['packets']} packets: median {lateness['p50_s'] * 1e6:.0f} us, "
             f"99 % within {lateness['p99_s'] * 1e6:.0f} us, most {lateness['max_s'] * 1e3:.2f} ms."
         )
-        folder = None if out is None else out / "programs"
+        folder = None if told.out is None else told.out / "programs"
         for line in program_lines(report, result.rows("flows"), folder):
             print(printing.plain(line))
     _tell_failures(result)
     if not report["valid"]:
         _say(f"no measurement: {'; '.join(report['doubts'])}")
         raise typer.Exit(EXIT_FAILED)
-
-
-def run_as_json(result: ackclock.Run) -> dict[str, Any]:
-    """Return what ``ackclock run --json`` prints: the whole run, then each further measure."""
-    rows = {
-        "flows": (result.rows("flows"), "flow"),
-        "links": (result.rows("links"), "link"),
-        "sources": (result.rows("sources"), "source"),
-    }
-    measures = dict.fromkeys(row["measure"] for table, _ in rows.values() for row in table)
-
-    def of(measure: str) -> dict[str, Any]:
-        return {name: rows_of_measure(table, measure, key) for name, (table, key) in rows.items()}
-
-    return {
-        **of("run"),
-        "measures": {measure: of(measure) for measure in measures if measure != "run"},
-    }
 
 
 @app.command()
@@ -368,7 +386,8 @@ def compare(
     variants: Annotated[
         str | None,
         typer.Option(
-            help="Senders in place of every flow's own, with commas between: newreno,cubic,bbr."
+            help="Senders in place of every flow's own, with commas between: "
+            "newreno+modern,cubic,bbr. Without flows, of every traffic class's own."
         ),
     ] = None,
     repeat: Annotated[
@@ -382,13 +401,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Run the same scenario on several substrates, or with several senders, side by side."""
-    words = None if on is None else on.split(",")
-    for word in words or ():
-        if word not in SUBSTRATES:
-            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, SUBSTRATES)}")
-    substrates: list[Substrate] | None = None
-    if words is not None:
-        substrates = [each for each in SUBSTRATES if each in words]
+    substrates = _substrates(on)
     names = [] if variants is None else _words_outside_parentheses(variants)
     scenario = ackclock.Scenario.from_file(file)
     if "live" in (substrates or ()) or (substrates is None and not names):
@@ -409,12 +422,21 @@ def compare(
     if as_json:
         printing.print_json(found.as_json())
         return
-    console = printing.output()
-    console.print(comparison_table(found))
+    printing.print_table(comparison_table(found))
+    for note in found.notes:
+        _say(note)
     for why in found.doubts:
         printing.tell(f"In doubt: {why}")
     if out is not None:
         printing.tell(f"The figure: {out / 'compare.svg'}")
+
+
+def _substrates(on: str | None) -> list[Substrate] | None:
+    words = None if on is None else on.split(",")
+    for word in words or ():
+        if word not in SUBSTRATES:
+            raise BadInput(f"--on: `{word}` is no substrate{printing.nearest(word, SUBSTRATES)}")
+    return None if words is None else [each for each in SUBSTRATES if each in words]
 
 
 def _words_outside_parentheses(text: str) -> list[str]:
@@ -422,6 +444,7 @@ def _words_outside_parentheses(text: str) -> list[str]:
     return [word.strip() for word in re.split(r",(?![^()]*\))", text)]
 
 
+app.command()(new)
 app.command()(drill)
 app.command()(judge)
 app.command()(play)
@@ -440,7 +463,7 @@ def variants(as_json: AsJson = False) -> None:
     for part in parts:
         argument = f"({part['argument']})" if part["argument"] else ""
         table.add_row(part["slot"], part["word"] + argument, part["help"])
-    printing.output().print(table)
+    printing.print_table(table)
 
 
 @app.command()
@@ -475,7 +498,7 @@ def packmime(
         if row["reference"] is not None:
             bound = f"< {row['critical']:.4f}"
             table.add_row("", "ns-2.35", *(f"{x:.4g}" for x in row["reference"]), bound)
-    printing.output().print(table)
+    printing.print_table(table)
     print(
         f"\nObjects a connection {answer['mean_objects']:.3f} (ns-2.35: 1.198), persistent "
         f"{100 * answer['persistent_share']:.1f} % (9), downloads "
@@ -556,9 +579,11 @@ def reproduce(
     name, _, figure = key.partition("/")
     study = STUDIES.get(name)
     if study is None:
-        raise BadInput(f"`{name}` is not a study{_nearest(name, STUDIES)}")
+        raise BadInput(f"`{name}` is not a study{printing.nearest(name, STUDIES)}")
     if figure and figure not in study.figures:
-        raise BadInput(f"`{figure}` is not a figure of {name}{_nearest(figure, study.figures)}")
+        raise BadInput(
+            f"`{figure}` is not a figure of {name}{printing.nearest(figure, study.figures)}"
+        )
     out = Path("report", name) if out is None else out
     claims = study.run(
         out, quick=quick, threads=threads, console=printing.console(), figure=figure or None
@@ -572,17 +597,8 @@ def reproduce(
     table = Table("claim", "what of it holds", "verdict", box=None, header_style="bold")
     for claim in claims:
         table.add_row(claim.id, claim.share(), claim.verdict)
-    console = printing.output()
-    console.print(table)
+    printing.print_table(table)
     printing.tell(f"The report: {out / 'index.html'}")
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = get_close_matches(word, known, n=1)
-    if near:
-        return f" (did you mean `{near[0]}`?)"
-    return f", expected one of {', '.join(known)}"
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from ackclock.events import Probe
 from ackclock.links import Dumbbell
 from ackclock.results import Run
 from ackclock.scenario import Scenario
+from ackclock.senders import difference, senders_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,11 +28,16 @@ __all__ = ["METRICS", "Column", "Comparison", "Value", "compare"]
 #: The number of times that a live run that is no measurement is tried again.
 MOST_TRIES = 3
 
-#: The metrics of a flow that are compared: key, unit in tables, factor to it, decimals.
+#: The metrics of a flow or class that are compared: key, unit in tables, factor to it, decimals.
 METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("goodput_bps", "goodput", "Mbit/s", 1e-6, 3),
     ("completed_s", "all data acknowledged", "s", 1, 3),
-    ("segments_retransmitted", "sent again", "segments", 1, 1),
+    ("transfers", "transfers completed", "", 1, 1),
+    ("time_p50_s", "transfer time, median", "ms", 1e3, 1),
+    ("time_p95_s", "transfer time, 95 %", "ms", 1e3, 1),
+    ("time_p99_s", "transfer time, 99 %", "ms", 1e3, 1),
+    ("failed", "connections that failed", "", 1, 1),
+    ("segments_retransmitted", "retransmitted", "segments", 1, 1),
     ("congestion_events", "reductions", "", 1, 1),
     ("timeouts", "timeouts", "", 1, 1),
     ("srtt_mean_s", "srtt, mean over time", "ms", 1e3, 2),
@@ -90,6 +96,9 @@ class Comparison:
     doubts
         Why a live run was no measurement, and was made again; why a closed form is not to be
         believed.
+    notes
+        The parts in which senders differ although nobody asked for it; the columns in which the
+        seed changes nothing, so that one run stands for all.
     """
 
     scenario: Scenario
@@ -97,9 +106,10 @@ class Comparison:
     columns: dict[str, Column]
     runs: dict[str, list[Run]]
     doubts: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row a (flow, metric), with a :class:`Value` for each column."""
+        """Return one row a (flow or class, metric), with a :class:`Value` for each column."""
         table: dict[tuple[str, str], dict[str, list[float]]] = {}
         for title, runs in self.runs.items():
             for run in runs:
@@ -141,6 +151,7 @@ class Comparison:
             "live": [run.live for runs in self.runs.values() for run in runs if run.live],
             "theory": [run.theory for runs in self.runs.values() for run in runs if run.theory],
             "doubts": list(self.doubts),
+            "notes": list(self.notes),
         }
 
     def plot(self) -> Figure:
@@ -149,7 +160,9 @@ class Comparison:
 
         from ackclock.plots import COLOURS, figure, styled  # noqa: PLC0415
 
-        flows = list(dict.fromkeys(row["flow"] for row in self.rows()))
+        classes = {spec.name for spec in self.scenario.traffic}
+        told = dict.fromkeys(row["flow"] for row in self.rows())
+        flows = [flow for flow in told if flow not in classes]
         names = ("blue", "orange", "green", "purple", "red", "sky", "pink", "grey")
         colours = {title: COLOURS[names[n % len(names)]] for n, title in enumerate(self.columns)}
         with styled():
@@ -240,9 +253,10 @@ def compare(
     on
         The substrates. Default: ``("sim", "live")``, and with ``variants`` ``("sim",)``.
     variants
-        Senders, each of which takes the place of every flow's own. Default: the scenario's own.
+        Senders, each of which takes the place of every flow's own; without flows, of every traffic
+        class's own. Default: the scenario's own.
     repeat
-        Runs in each column.
+        Runs in each column; one where the seed changes nothing.
     progress
         Called before each run with what is about to be run.
     allow_programs, as_root
@@ -262,8 +276,8 @@ def compare(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.from_file(scenario)
-    if not scenario.flows:
-        raise BadInput("compare: flow: missing; flows are compared, and classes of traffic are not")
+    if not scenario.flows and not scenario.traffic:
+        raise BadInput("compare: flow: missing, expected flows or classes of traffic")
     columns = _columns(on, variants)
     link = _shared_link(scenario)
     scenario = _probed(scenario, link)
@@ -279,13 +293,45 @@ def compare(
             if progress is not None:
                 progress(f"{title}: run {n + 1} of {repeats}")
             seed = scenario.seed + n
-            if column.on == "live":
-                found = _measured(made[title], seed, doubts, allow_programs, as_root)
-            else:
-                found = api.run(made[title], on=column.on, seed=seed)
+            found = (
+                _measured(made[title], seed, doubts, allow_programs, as_root)
+                if column.on == "live"
+                else api.run(made[title], on=column.on, seed=seed)
+            )
             doubts += _doubts_of_theory(found, title)
             runs.setdefault(title, []).append(found)
-    return Comparison(scenario, link, columns, runs, tuple(doubts))
+            if found.random is False:
+                break
+    notes = tuple(_notes(made, runs, repeat))
+    return Comparison(scenario, link, columns, runs, tuple(doubts), notes)
+
+
+def _notes(made: dict[str, Scenario], runs: dict[str, list[Run]], repeat: int) -> Iterator[str]:
+    """Yield what to know of a comparison, and keep one run where the seed changes nothing."""
+    senders = [sender for each in made.values() for sender in senders_of(each.to_json())]
+    differ = difference(senders)
+    if differ is not None:
+        yield differ
+    settled: dict[str, list[str]] = {}
+    for title in runs if repeat > 1 else ():
+        why = _settled(title, runs)
+        if why is not None:
+            settled.setdefault(why, []).append(title)
+    for why, titles in settled.items():
+        yield f"{', '.join(titles)}: {why}"
+
+
+def _settled(title: str, runs: dict[str, list[Run]]) -> str | None:
+    """Keep one run of a column in which the seed changes nothing, and return what to say of it."""
+    first, *others = runs[title]
+    if first.random is None:
+        return None
+    tables = ("flows", "links", "connections", "objects")
+    if any(first.rows(table) != other.rows(table) for other in others for table in tables):
+        return None
+    runs[title] = [first]
+    why = "no random number was drawn" if first.random is False else "the seeds change nothing"
+    return f"{why}, so that one run stands for all and there is no interval"
 
 
 def _columns(on: Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
@@ -331,6 +377,9 @@ def _probed(scenario: Scenario, link: str) -> Scenario:
 def _with_variant(scenario: Scenario, variant: str | None) -> Scenario:
     if variant is None:
         return scenario
+    if not scenario.flows:
+        classes = [replace(spec, variant=variant) for spec in scenario.traffic]
+        return replace(scenario, traffic=classes)
     flows = [replace(flow, variant=variant) for flow in scenario.flows]
     return replace(scenario, flows=flows)
 
@@ -416,6 +465,8 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
         if row["link"] == link and row["direction"] == "forward"
     )
     queue = _of_link(run, link)["queue_packets"].mean()
+    for row in run.summary()["traffic"]:
+        yield row["name"], _class_metrics(row)
     samples = pl.DataFrame(run.flow_samples).with_columns(pl.col("flow").cast(pl.String))
     for row in rows:
         of = samples.filter(pl.col("flow") == row["flow"])
@@ -436,6 +487,17 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
                 "dropped_packets": dropped,
             },
         )
+
+
+def _class_metrics(row: Mapping[str, Any]) -> dict[str, float]:
+    """Return what a run says of a traffic class."""
+    times = {key: row[key] for key in ("time_p50_s", "time_p95_s", "time_p99_s")}
+    return {
+        "transfers": row["completed"],
+        **{key: math.nan if value is None else value for key, value in times.items()},
+        "failed": sum(n for name, n in row["outcomes"].items() if name not in ("closed", "open")),
+        "segments_retransmitted": row["client_retransmitted"] + row["server_retransmitted"],
+    }
 
 
 def _slow_start(samples: pl.DataFrame) -> tuple[float, float]:

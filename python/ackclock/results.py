@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -53,63 +54,72 @@ class Run:
     :func:`ackclock.simulate_many` have a first column ``cell``, the index of the scenario.
     """
 
-    def __init__(self, core: _core.Run) -> None:
+    def __init__(self, core: _core.Run, folder: Path | None = None) -> None:
         self._core = core
+        # Tables of which rows were written on the way are in this folder, and nowhere else.
+        self._in_files = {name: folder / f"{name}.parquet" for name in core.streamed() if folder}
+
+    def _table(self, name: str) -> pa.Table:
+        if name in self._in_files:
+            import pyarrow.parquet as pq  # noqa: PLC0415 - only where a run was large
+
+            return pq.read_table(self._in_files[name])
+        return _arrow(getattr(self._core, name))
 
     @cached_property
     def flows(self) -> pa.Table:
         """One row a (measure, flow): goodput, segments, timeouts, round-trip times."""
-        return _arrow(self._core.flows)
+        return self._table("flows")
 
     @cached_property
     def links(self) -> pa.Table:
         """One row a (measure, link, direction): utilisation, packets, queueing delay."""
-        return _arrow(self._core.links)
+        return self._table("links")
 
     @cached_property
     def sources(self) -> pa.Table:
         """One row a (measure, cross-traffic source): packets offered, delivered, dropped."""
-        return _arrow(self._core.sources)
+        return self._table("sources")
 
     @cached_property
     def crossings(self) -> pa.Table:
         """One row a (measure, flow, link, direction), where a measure counts crossings."""
-        return _arrow(self._core.crossings)
+        return self._table("crossings")
 
     @cached_property
     def objects(self) -> pa.Table:
         """One row an object that an application gave as a whole: when, and when it arrived."""
-        return _arrow(self._core.objects)
+        return self._table("objects")
 
     @cached_property
     def connections(self) -> pa.Table:
         """One row a connection of a traffic class: when it opened and closed, and what it met."""
-        return _arrow(self._core.connections)
+        return self._table("connections")
 
     @cached_property
     def pages(self) -> pa.Table:
         """One row a page that a user looked at: when it was asked for, and when it was complete."""
-        return _arrow(self._core.pages)
+        return self._table("pages")
 
     @cached_property
     def videos(self) -> pa.Table:
         """One row a flow that is a video: pictures shown and discarded, underflows, stalls."""
-        return _arrow(self._core.videos)
+        return self._table("videos")
 
     @cached_property
     def quick_start(self) -> pa.Table:
         """One row a step of a Quick-Start request, at a router or at the end that asked."""
-        return _arrow(self._core.quick_start)
+        return self._table("quick_start")
 
     @cached_property
     def flow_samples(self) -> pa.Table:
         """The samples of the probes of flows."""
-        return _arrow(self._core.flow_samples)
+        return self._table("flow_samples")
 
     @cached_property
     def link_samples(self) -> pa.Table:
         """The samples of the probes of links."""
-        return _arrow(self._core.link_samples)
+        return self._table("link_samples")
 
     @property
     def events(self) -> int:
@@ -168,8 +178,59 @@ class Run:
                 else f", expected one of {', '.join(TABLES)}"
             )
             raise BadInput(f"rows: `{table}` is not a table{hint}")
+        if table in self._in_files:
+            return self._table(table).to_pylist()
         core: _core.Table = getattr(self._core, table)
         return core.to_pylist()
+
+    def length(self, table: str) -> int:
+        """Return the number of rows of a table, without loading pyarrow unless it was streamed."""
+        if table in self._in_files:
+            import pyarrow.parquet as pq  # noqa: PLC0415
+
+            return pq.read_metadata(self._in_files[table]).num_rows
+        core: _core.Table = getattr(self._core, table)
+        return len(core)
+
+    def columns(self, table: str, names: Sequence[str]) -> dict[str, list[Any]]:
+        """Return columns of a table as lists, without loading pyarrow unless it was streamed."""
+        if table in self._in_files:
+            import pyarrow.parquet as pq  # noqa: PLC0415
+
+            return pq.read_table(self._in_files[table], columns=list(names)).to_pydict()
+        core: _core.Table = getattr(self._core, table)
+        return {name: core.column(name) for name in names}
+
+    @property
+    def scenario_texts(self) -> tuple[str, ...]:
+        """The scenarios that were run, as JSON: with the seed, and the rate that a search found."""
+        return tuple(self._core.scenarios())
+
+    @property
+    def random(self) -> bool | None:
+        """True if random numbers were drawn; if none were, every seed gives the same run.
+
+        None of live runs, of theory, and of many runs together.
+        """
+        return self._core.random
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary of one run: what ``ackclock run --json`` prints.
+
+        Flows with their parts and completion times, traffic classes with the quantiles of their
+        transfer times, pages, videos, probes, sums, the rate that a search found. The page
+        docs/reference/results.md has every key.
+
+        Raises
+        ------
+        BadInput
+            There are many runs.
+        """
+        if len(self.scenario_texts) != 1:
+            raise BadInput("summary: expected one run, not many")
+        from ackclock.summary import summarise  # noqa: PLC0415 - not every run is summed up
+
+        return summarise(self)
 
     def failures(self) -> list[str]:
         """Return a sentence for each flow whose connection failed by the end of the run.

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from ackclock import _core
@@ -76,12 +77,16 @@ class ScriptOutcome:
         Why it failed, if it did.
     report
         The report, if it passed.
+    packets
+        Its packets in packetdrill's notation, each with its time and as it was: both directions,
+        up to a failure.
     """
 
     file: str
     on: str
     failure: ScriptFailure | None
     report: ScriptReport | None
+    packets: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -145,15 +150,22 @@ class Drill:
         """The number of scripts that failed."""
         return len(self.scripts) - self.passed
 
-    def tap(self, *, notes: bool = False) -> str:
+    @property
+    def captures(self) -> list[Path]:
+        """The packet captures that were written, in the order of the scripts."""
+        return self._core.captures
+
+    def tap(self, *, notes: bool = False, packets: bool = False) -> str:
         """Return the outcomes in the Test Anything Protocol, version 13.
 
         Parameters
         ----------
         notes
             True if notes follow as comments.
+        packets
+            True if the packets of each script follow as comments.
         """
-        return self._core.tap(notes)
+        return self._core.tap(notes, packets)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``ackclock drill --json`` prints."""
@@ -182,6 +194,7 @@ def _outcome(row: Mapping[str, Any]) -> ScriptOutcome:
         on=row["on"],
         failure=failure and ScriptFailure(**failure),
         report=report and ScriptReport(**report | {"notes": tuple(report["notes"])}),
+        packets=tuple(row["packets"]),
     )
 
 
@@ -194,6 +207,7 @@ def drill(
     strict_end: bool = False,
     threads: int | None = None,
     on: str = "sim",
+    pcap: str | os.PathLike[str] | None = None,
 ) -> Drill:
     """Run packetdrill scripts against the laboratory's own end point, or this machine's kernel.
 
@@ -218,6 +232,8 @@ def drill(
         The number of scripts at once; default: one a core, or 16 on the kernel.
     on
         The stack: ``"sim"``, ``"live"``, or ``"sim,live"`` for both, which are then compared.
+    pcap
+        A folder for packet captures, ``<script>.pcapng``, with the numbers of the script.
 
     Returns
     -------
@@ -247,6 +263,7 @@ def drill(
             strict_end,
             threads,
             on,
+            None if pcap is None else os.fspath(pcap),
         )
     except OSError as error:
         raise UnfinishedError(str(error)) from None

@@ -17,7 +17,7 @@ from typing import Self
 from ackclock import _core
 from ackclock.errors import BadInput
 
-__all__ = ["Folder", "copy_file", "plain", "try_file", "write_file"]
+__all__ = ["Folder", "copy_file", "is_there", "plain", "try_file", "write_file"]
 
 
 @contextmanager
@@ -105,6 +105,14 @@ def copy_file(
         _make_folder(Path(path).parent)
     with _told():
         _core.copy_file(os.fspath(source), os.fspath(path))
+
+
+def is_there(path: Path) -> bool:
+    """Return True if something has this name; False also of a name that can be none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def try_file(path: str | os.PathLike[str]) -> None:

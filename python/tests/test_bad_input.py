@@ -221,13 +221,7 @@ def test_a_rate_of_the_model_that_is_none(rate: float) -> None:
 
 
 def test_nothing_to_compare(small: ac.Scenario) -> None:
-    traffic = {
-        "name": "web",
-        "variant": "reno",
-        "arrivals": {"kind": "poisson", "rate": "10 /s"},
-        "app": {"kind": "bulk", "size": "10 kB"},
-    }
-    kept = ("duration", "topology")
-    table = {key: small.to_dict()[key] for key in kept} | {"traffic": [traffic]}
+    kept = ("duration", "topology", "cross_traffic")
+    table = {key: small.to_dict()[key] for key in kept}
     with pytest.raises(ac.BadInput, match=r"^compare: flow: missing"):
         ac.compare(ac.Scenario.from_dict(table), on=["sim"])

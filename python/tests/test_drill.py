@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
+from ackclock.exercises import exercises
 from support import Answer
 
 #: A handshake and a segment of 1000 bytes, which goes out at 0.1 s.
@@ -163,6 +164,12 @@ def test_json(ackclock: Callable[..., Answer]) -> None:
     answer = ackclock("drill", "first", "--json", "--set", "tcp_wmem=1 2 3")
     assert answer.code == 1
     assert answer.err == ""
+    packets = [
+        "0.000000 < S 0:0(0) win 65535 <mss 1000>",
+        "0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+        "0.100000 < . 1:1(0) ack 1 win 65535",
+        "0.100000 > P. 1:1001(1000) ack 1 win 65535",
+    ]
     assert json.loads(answer.out) == {
         "passed": 1,
         "failed": 1,
@@ -182,6 +189,7 @@ def test_json(ackclock: Callable[..., Answer]) -> None:
                     "actual": "0.100000 > P. 1:1001(1000) ack 1 win 65535",
                 },
                 "report": None,
+                "packets": packets,
             },
             {
                 "file": "first/good.pkt",
@@ -196,6 +204,7 @@ def test_json(ackclock: Callable[..., Answer]) -> None:
                     "took_s": 0.1,
                     "notes": [],
                 },
+                "packets": packets,
             },
         ],
     }
@@ -366,3 +375,86 @@ def test_an_interrupt_leaves_one_line(tmp_path: Path) -> None:
     assert child.returncode == 130
     assert out == ""
     assert err.splitlines() == ["ackclock: interrupted"]
+
+
+def test_packets_are_printed_and_captured(tmp_path: Path, ackclock: Callable[..., Answer]) -> None:
+    path = script(tmp_path, DIFFERENT)
+    answer = ackclock("drill", path, "--verbose", "--pcap", tmp_path / "pcap")
+    assert answer.code == 1
+    comments = [line for line in answer.out.splitlines() if line.startswith("#")]
+    assert comments == [
+        "#   0.000000 < S 0:0(0) win 65535 <mss 1000>",
+        "#   0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+        "#   0.100000 < . 1:1(0) ack 1 win 65535",
+        "#   0.100000 > P. 1:1001(1000) ack 1 win 65535",
+        f"# capture: {tmp_path / 'pcap' / 'script.pcapng'}",
+    ]
+    read_tap(answer.out)
+    data = (tmp_path / "pcap" / "script.pcapng").read_bytes()
+    # The addresses of both ends, packetdrill's.
+    assert bytes((192, 168, 0, 1, 192, 0, 2, 1)) in data
+    assert bytes((192, 0, 2, 1, 192, 168, 0, 1)) in data
+    result = ac.drill(path, pcap=tmp_path / "again")
+    assert result.captures == [tmp_path / "again" / "script.pcapng"]
+    assert result.captures[0].read_bytes() == data
+    assert result.scripts[0].packets[-1] == "0.100000 > P. 1:1001(1000) ack 1 win 65535"
+
+
+def test_a_capture_has_also_what_was_not_expected(tmp_path: Path) -> None:
+    sizes = []
+    for name, text in (("good", GOOD), ("left", LEFT_OVER)):
+        path = tmp_path / f"{name}.pkt"
+        path.write_text(text, encoding="utf-8")
+        (capture,) = ac.drill(path, pcap=tmp_path / name).captures
+        sizes.append(capture.stat().st_size)
+    # One more segment: a block of 32 bytes around its headers of 40 (pcapng section 4.3).
+    assert sizes[1] - sizes[0] >= 72
+
+
+def test_exercises_pass_with_their_solutions_and_fail_without(
+    tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    listed = ackclock("drill", "--list")
+    names = [line.split()[0] for line in listed.out.splitlines()]
+    assert names == list(exercises())
+    assert len(names) >= 10
+    answer = ackclock("drill", *names)
+    assert answer.code == 0, answer.out
+    assert len(read_tap(answer.out).points) == len(names)
+    for name in names:
+        text = ackclock("drill", name, "--print").out
+        assert text == exercises()[name].text
+        # A source for each, and an explanation of the solution.
+        assert re.match(r"// .* \(RFC \d+ section [\d.]+\)\n", text)
+        assert "\n//! " in text
+        file = tmp_path / f"{name}.pkt"
+        answer = ackclock("drill", name, "--task", file)
+        assert answer.code == 0, answer.err
+        task = file.read_text(encoding="utf-8")
+        given, _, solution = task.partition("// Your turn.\n")
+        assert text.startswith(given)
+        assert "//!" not in task
+        assert "// ?" in solution
+        assert " > " not in solution
+        # Nothing is filled in yet: what goes out is missed.
+        assert ackclock("drill", file).code == 1, name
+    assert ackclock("drill", names[0], "--task", file).code == 2
+    answer = ackclock("drill", "--print", "fast-retransmitt")
+    assert "(did you mean `fast-retransmit`?)" in answer.err
+    assert ackclock("drill").code == 2
+
+
+def test_a_file_comes_before_an_exercise_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ackclock: Callable[..., Answer]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sack").write_text(DIFFERENT, encoding="utf-8")
+    assert ackclock("drill", "sack").code == 1
+    assert ackclock("drill", "nagle").code == 0
+
+
+def test_a_script_asks_for_strict_ends(tmp_path: Path, ackclock: Callable[..., Answer]) -> None:
+    assert ackclock("drill", script(tmp_path, LEFT_OVER)).code == 0
+    answer = ackclock("drill", script(tmp_path, "--strict_end=1\n" + LEFT_OVER))
+    assert answer.code == 1
+    assert "left over" in answer.out

@@ -9,6 +9,7 @@ import sys
 import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,37 @@ def test_the_table_of_seeds_is_so() -> None:
         flows = [row for row in run.rows("flows") if row["measure"] == "shared"]
         rates = {row["flow"]: f"{row['goodput_bps'] / 1e6:.2f}" for row in flows}
         assert [rates["cubic"], rates["bbr"]] == shown
+
+
+def test_new_lists_and_writes_the_examples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ackclock: Callable[..., Answer]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scenarios = sorted(EXAMPLES.glob("*.toml"))
+    listed = [line.split()[0] for line in ackclock("new").out.splitlines()]
+    assert listed == [path.stem.replace("_", "-") for path in scenarios]
+    for path, kind in zip(scenarios, listed, strict=True):
+        text = path.read_text(encoding="utf-8")
+        assert ackclock("new", kind).code == 0
+        assert Path(f"{kind}.toml").read_text(encoding="utf-8") == text
+        assert ackclock("new", kind, "--print").out == text
+        # Whoever begins with it is told why.
+        assert text.count("\n# ") >= 1
+    answer = ackclock("new", "web")
+    assert answer == Answer(
+        2, "", "ackclock: web.toml is there already; name another file with --out\n"
+    )
+    assert ackclock("new", "web", "--out", "other.toml").code == 0
+    answer = ackclock("new", "video-5g")
+    expected = "ackclock: `video-5g` is no kind of scenario (did you mean `video-4g`?)\n"
+    assert (answer.code, answer.err) == (2, expected)
+
+
+def test_the_examples_of_the_repository_are_those_of_the_package() -> None:
+    """One set and not two: the folder at the top is a link."""
+    assert EXAMPLES.is_symlink()
+    assert EXAMPLES.resolve() == ROOT / "python" / "ackclock" / "examples"
+    installed = files("ackclock") / "examples"
+    for path in EXAMPLES.iterdir():
+        if path.suffix in {".toml", ".py", ".ipynb"}:
+            assert (installed / path.name).read_text("utf-8") == path.read_text("utf-8")

@@ -125,6 +125,70 @@ def test_every_way_out_has_the_same_numbers(
         assert compared.rows("links") == run.rows("links")
 
 
+@pytest.mark.parametrize("number", range(len(SCENARIOS)))
+def test_the_summary_is_the_same_at_every_way_out(
+    number: int,
+    tmp_path: Path,
+    ackclock: Callable[..., Answer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ACKCLOCK_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "s.json"
+    file.write_text(json.dumps(SCENARIOS[number]), encoding="utf-8")
+    run = ac.simulate(file)
+    summary = json.loads(json.dumps(run.summary()))
+    printed = ackclock("run", file, "--json")
+    assert json.loads(printed.out) == summary
+    assert ackclock("run", file, "--json", "--out", tmp_path / "out").out == printed.out
+    shown = ackclock("run", file)
+    # The last line says where the tables are.
+    stored = ackclock("run", file, "--out", tmp_path / "out")
+    where = "--out DIR writes them all", "all are in the tables"
+    assert stored.out.replace(where[1], where[0]).startswith(shown.out)
+    # What was run, with the rate that a search found, is what the files say of themselves.
+    metadata = pq.read_metadata(tmp_path / "out" / "flows.parquet").metadata
+    assert metadata[b"ackclock.scenario"].decode() == run.scenario_texts[0]
+    # Run again as it is, without a search, it is the same run.
+    again = json.loads(run.scenario_texts[0])
+    for spec in again.get("traffic", ()):
+        spec.pop("utilisation", None)
+    assert ac.simulate(ac.Scenario.from_dict(again)).rows("links") == run.rows("links")
+    for row in summary["searched"]:
+        assert (
+            ackclock("run", file, "--csv", "searched").out.splitlines()[1].startswith(row["class"])
+        )
+
+
+@pytest.mark.live
+def test_a_live_run_is_the_same_at_every_way_out(
+    tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    table = {
+        "duration": "1 s",
+        "topology": PATH,
+        "flow": [{"name": "f", "variant": "cubic", "profile": "linux"}],
+        "probe": [{"flow": "f", "every": "10 ms"}],
+    }
+    file = tmp_path / "s.json"
+    file.write_text(json.dumps(table), encoding="utf-8")
+    # One run, two ways out: what is printed and what is written.
+    answer = ackclock("run", file, "--on", "live", "--json", "--out", tmp_path / "out")
+    (flow,) = json.loads(answer.out)["flows"]
+    (row,) = pl.read_parquet(tmp_path / "out" / "flows.parquet").to_dicts()
+    assert flow["name"] == row.pop("flow")
+    row.pop("measure")
+    assert {key: flow[key] for key in row} == row
+    run = ac.run_live(file)
+    run.write(tmp_path / "again")
+    for name, frame in run.to_polars().items():
+        assert pl.read_parquet(tmp_path / "again" / f"{name}.parquet").equals(frame), name
+    # Searching for a rate would take runs; a live run refuses it rather than ignoring it.
+    file.write_text(json.dumps(SCENARIOS[0]), encoding="utf-8")
+    answer = ackclock("run", file, "--on", "live")
+    assert answer.code == 2
+    assert "utilisation: a live run searches no rate" in answer.err
+
+
 def test_a_load_that_is_asked_for_is_met_in_the_files_too(
     tmp_path: Path, ackclock: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "compare --out": ("compare", "long.toml", "--on", "sim", "--repeat", "1", "--out"),
     "reproduce --out": ("reproduce", "altman1997", "--out"),
     "judge --out": ("judge", "--out"),
+    "drill --pcap": ("drill", "handshake", "--pcap"),
 }
 
 LONG = SMALL.replace('"5 s"', '"100000 s"')
@@ -189,6 +190,17 @@ def test_a_folder_in_the_place_of_a_file_is_told_before_work_begins(work: Path) 
         (place / name).mkdir(parents=True)
         run = started(work, *WRITERS[writer], place)
         expect_one_line(run, f"{name}: is a folder, expected a file (EISDIR)")
+
+
+@pytest.mark.parametrize("words", [("new", "web", "--out"), ("drill", "sack", "--task")])
+def test_a_file_that_cannot_be_written_is_told_in_one_line(
+    words: tuple[str, ...], work: Path
+) -> None:
+    for place in ("/proc/nope", "/dev/full/below", "none/below", "x" * 256):
+        expect_one_line(started(work, *words, place), place)
+    (work / "there").write_text("mine")
+    expect_one_line(started(work, *words, "there"), "there is there already")
+    assert (work / "there").read_text() == "mine"
 
 
 def test_two_runs_into_one_folder_are_kept_apart(work: Path) -> None:

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use ackclock_packet::IpMeta;
 use ackclock_sim::scenario::{Direction, Flow, Topology};
 use ackclock_sim::{Meter, Names, Observer, Run, Scenario, Sent, SentSegment, Transmission};
+use ackclock_units::Instant;
 use ackclock_units::random::Stream;
 use ackclock_wire::pcapng::{About, Interface, InterfaceId, PacketDirection, Section, Writer};
 use ackclock_wire::{
@@ -141,15 +142,15 @@ struct Recorder<'a> {
     names: &'a Names,
     seed: u64,
     /// By link.
-    files: Vec<Option<LinkFile>>,
+    files: Vec<Option<CaptureFile>>,
     /// By flow: the numbers with which the opening end and the other begin.
     isns: Vec<Option<[u32; 2]>>,
     cancelled: &'a dyn Fn() -> bool,
     failed: Option<SweepError>,
 }
 
-/// A capture under way.
-struct LinkFile {
+/// A capture under way, of one interface.
+pub(crate) struct CaptureFile {
     writer: Writer<BufWriter<File>>,
     staged: Staged,
     interface: InterfaceId,
@@ -163,12 +164,17 @@ impl<'a> Recorder<'a> {
         place: &Place,
         cancelled: &'a dyn Fn() -> bool,
     ) -> Result<Self, WriteError> {
-        let mut files: Vec<Option<LinkFile>> = Vec::new();
+        let mut files: Vec<Option<CaptureFile>> = Vec::new();
         files.resize_with(names.links.len(), || None);
         let mut taken = Vec::new();
+        let mut comment = format!("seed {}", scenario.seed);
+        if !scenario.title.is_empty() {
+            comment = format!("{}; {comment}", printable(&scenario.title, MAX_NAME_CHARS));
+        }
         for &link in links {
             let name = file_name(&names.links[link], &mut taken);
-            let file = LinkFile::create(place, &name, scenario, &names.links[link])?;
+            let interface = [&*names.links[link], CAPTURE_POINT];
+            let file = CaptureFile::create(place, &name, &comment, interface)?;
             files[link] = Some(file);
         }
         Ok(Self {
@@ -201,11 +207,8 @@ impl<'a> Recorder<'a> {
             Direction::Forward => PacketDirection::Outbound,
             Direction::Reverse => PacketDirection::Inbound,
         };
-        let about = About { direction: Some(direction), comment: None };
-        let bytes = &buffer[..encoded.written];
-        file.writer
-            .write(file.interface, transmission.at, bytes, encoded.length, &about)
-            .map_err(|error| WriteError::io(file.staged.path(), &error).into())
+        let headers = &buffer[..encoded.written];
+        Ok(file.write(transmission.at, direction, headers, encoded.length)?)
     }
 
     fn encode_segment(
@@ -216,7 +219,8 @@ impl<'a> Recorder<'a> {
         let (seed, name) = (self.seed, &self.names.flows[sent.flow]);
         let [client, server] = *self.isns[sent.flow].get_or_insert_with(|| {
             let mut random = Stream::new(seed, &format!("pcap {name}"));
-            [(); 2].map(|()| upper(random.next_u64()))
+            // Numbers of the capture alone: a run with one draws no more than one without.
+            [(); 2].map(|()| upper(random.next_seed()))
         });
         let tuple = tuple(&FLOW, sent.flow);
         let direction = if sent.from_client {
@@ -237,7 +241,7 @@ impl<'a> Recorder<'a> {
                 .files
                 .into_iter()
                 .flatten()
-                .map(LinkFile::finish)
+                .map(CaptureFile::finish)
                 .collect::<Result<_, WriteError>>()?),
         }
     }
@@ -257,27 +261,23 @@ impl Observer for Recorder<'_> {
     }
 }
 
-impl LinkFile {
-    fn create(
+impl CaptureFile {
+    /// The file `name` in `place`, with a `comment` and one interface with a name and a comment of its own.
+    pub(crate) fn create(
         place: &Place,
         name: &str,
-        scenario: &Scenario,
-        link: &str,
+        comment: &str,
+        interface: [&str; 2],
     ) -> Result<Self, WriteError> {
         let (file, staged) = place.create(name)?;
-        let mut comment = format!("seed {}", scenario.seed);
-        if !scenario.title.is_empty() {
-            comment = format!("{}; {comment}", printable(&scenario.title, MAX_NAME_CHARS));
-        }
+        let [link, point] = interface;
         let application = format!("ackclock {}", version());
-        let section = Section { application: Some(&application), comment: Some(&comment) };
+        let section = Section { application: Some(&application), comment: Some(comment) };
         let shown = printable(link, MAX_NAME_CHARS);
         let result = (|| {
             let mut writer = Writer::new(BufWriter::new(file), &section)?;
-            let interface = writer.add_interface(&Interface {
-                comment: Some(CAPTURE_POINT),
-                ..Interface::named(&shown)
-            })?;
+            let interface = writer
+                .add_interface(&Interface { comment: Some(point), ..Interface::named(&shown) })?;
             Ok((writer, interface))
         })();
         let (writer, interface) =
@@ -285,7 +285,22 @@ impl LinkFile {
         Ok(Self { writer, staged, interface })
     }
 
-    fn finish(self) -> Result<Staged, WriteError> {
+    /// Adds a packet: its headers, and its length with the payload.
+    pub(crate) fn write(
+        &mut self,
+        at: Instant,
+        direction: PacketDirection,
+        headers: &[u8],
+        length: usize,
+    ) -> Result<(), WriteError> {
+        let about = About { direction: Some(direction), comment: None };
+        self.writer
+            .write(self.interface, at, headers, length, &about)
+            .map_err(|error| WriteError::io(self.staged.path(), &error))
+    }
+
+    /// The file, whole, and not yet under its name.
+    pub(crate) fn finish(self) -> Result<Staged, WriteError> {
         self.writer
             .finish()
             .and_then(|buffered| buffered.into_inner().map_err(io::IntoInnerError::into_error))
@@ -348,9 +363,9 @@ fn upper(bits: u64) -> u32 {
     u32::try_from(bits >> 32).unwrap_or(u32::MAX)
 }
 
-/// The name of a link's file: what is no letter, digit, `-` or `_` becomes `_`, and a name that is
+/// The name of a capture's file: what is no letter, digit, `-` or `_` becomes `_`, and a name that is
 /// taken gets a number.
-fn file_name(link: &str, taken: &mut Vec<String>) -> String {
+pub(crate) fn file_name(link: &str, taken: &mut Vec<String>) -> String {
     let keep = |char: char| if char.is_alphanumeric() || "-_.".contains(char) { char } else { '_' };
     let stem: String = link.chars().take(MAX_STEM_CHARS).map(keep).collect();
     let stem = match stem.strip_prefix('.') {

@@ -1,5 +1,6 @@
 //! packetdrill scripts, from files and folders, over the machine's cores.
 
+mod captures;
 mod sides;
 
 use std::fs;
@@ -7,8 +8,9 @@ use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use ackclock_script::{EndpointStack, Meaning, Outcome, Settings, Span, Stack};
+use ackclock_script::{Comments, EndpointStack, Meaning, Outcome, Settings, Span, Stack};
 use ackclock_tcp::Profile;
+use ackclock_writer::Place;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 pub use sides::{Difference, On};
@@ -18,7 +20,7 @@ use crate::sweep::{SweepError, panic_message, pool};
 use crate::variant;
 
 /// Which scripts are run, and how.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct DrillPlan {
     /// Scripts, and folders that are searched for `*.pkt`, those inside them too.
     pub paths: Vec<PathBuf>,
@@ -34,10 +36,12 @@ pub struct DrillPlan {
     pub threads: Option<usize>,
     /// The stacks that scripts are given to; none: our own end point.
     pub on: Vec<On>,
+    /// The folder for packet captures, one a script and stack, if there are to be any.
+    pub pcap: Option<Place>,
 }
 
 /// The outcomes of scripts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Drilled {
     /// In the order of the paths; of a folder, in the order of the names. With several stacks, one a stack.
     pub outcomes: Vec<Outcome>,
@@ -50,6 +54,8 @@ pub struct Drilled {
     pub again: usize,
     /// Which of [`DrillPlan::overrides`] set nothing, and why.
     pub notes: Vec<String>,
+    /// The captures, in the order of the outcomes.
+    pub captures: Vec<PathBuf>,
 }
 
 const A_SCRIPT: &str = "expected a packetdrill script or a folder of such (*.pkt)";
@@ -75,13 +81,25 @@ pub fn drill(plan: &DrillPlan, cancelled: impl Fn() -> bool + Sync) -> Result<Dr
         files.push((name, text));
     }
     let on = if plan.on.is_empty() { vec![On::Sim] } else { plan.on.clone() };
-    if on == [On::Sim] {
+    let mut drilled = if on == [On::Sim] {
         let run = |file: &str, text: &str| ackclock_script::drill(file, text, &settings);
         let outcomes = each(&files, plan.threads, &cancelled, run)?;
-        return Ok(Drilled { outcomes, on, differences: Vec::new(), again: 0, notes });
+        Drilled {
+            outcomes,
+            on,
+            differences: Vec::new(),
+            again: 0,
+            notes: Vec::new(),
+            captures: Vec::new(),
+        }
+    } else {
+        sides::drill(&files, &on, plan.threads, &settings, &cancelled)?
+    };
+    drilled.notes = notes;
+    if let Some(place) = &plan.pcap {
+        drilled.captures = captures::write(place, &drilled)?;
     }
-    sides::drill(&files, &on, plan.threads, &settings, &cancelled)
-        .map(|drilled| Drilled { notes, ..drilled })
+    Ok(drilled)
 }
 
 /// The outcomes of `run` on every file, in their order.
@@ -115,7 +133,7 @@ fn guarded(file: &str, run: impl FnOnce() -> Outcome) -> Outcome {
             message: format!("internal error: {message}; please report it with this script"),
             packets: None,
         };
-        Outcome { file: file.to_owned(), result: Err(failure) }
+        Outcome::new(file, Err(failure))
     })
 }
 
@@ -222,21 +240,22 @@ impl Drilled {
         self.outcomes.iter().filter(|outcome| outcome.result.is_ok()).count()
     }
 
-    /// The outcomes in the Test Anything Protocol, with the notes as comments or without.
+    /// The outcomes in the Test Anything Protocol, with `comments` behind each.
     ///
     /// # Panics
     /// Never: a text can always be written to.
-    pub fn tap(&self, notes: bool) -> String {
+    pub fn tap(&self, comments: Comments) -> String {
         let mut text = Vec::new();
         if self.on == [On::Sim] {
-            ackclock_script::tap(&self.outcomes, notes, &mut text).expect("a text is written to");
+            ackclock_script::tap(&self.outcomes, comments, &mut text)
+                .expect("a text is written to");
         } else {
             let named = |(n, outcome): (usize, &Outcome)| Outcome {
                 file: format!("{} on {}", outcome.file, self.on(n).as_str()),
-                result: outcome.result.clone(),
+                ..outcome.clone()
             };
             let outcomes: Vec<Outcome> = self.outcomes.iter().enumerate().map(named).collect();
-            ackclock_script::tap(&outcomes, notes, &mut text).expect("a text is written to");
+            ackclock_script::tap(&outcomes, comments, &mut text).expect("a text is written to");
         }
         for difference in &self.differences {
             let place = printable(&difference.place(), 1000);
@@ -256,7 +275,7 @@ impl Drilled {
             )
             .expect("a text is written to");
         }
-        for note in self.notes.iter().filter(|_| notes) {
+        for note in self.notes.iter().filter(|_| comments.notes) {
             writeln!(text, "# {}", printable(note, 1000)).expect("a text is written to");
         }
         String::from_utf8(text).expect("it was made of texts")
@@ -302,6 +321,7 @@ struct Row<'a> {
     passed: bool,
     failure: Option<FailureRow<'a>>,
     report: Option<ReportRow<'a>>,
+    packets: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -341,7 +361,8 @@ impl<'a> Row<'a> {
             took_s: report.took.as_secs_f64(),
             notes: &report.notes,
         });
-        Self { file: &outcome.file, on, passed: failure.is_none(), failure, report }
+        let packets = outcome.trace.packets.iter().map(ToString::to_string).collect();
+        Self { file: &outcome.file, on, passed: failure.is_none(), failure, report, packets }
     }
 }
 

@@ -26,7 +26,9 @@ mod sweep;
 mod table;
 mod variant;
 
+pub use ackclock_script::Comments;
 pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
+pub use ackclock_units::random::draws;
 pub use ackclock_writer::{Place, Staged, WriteError, copy_file, try_file, write_file};
 pub use allowed::allow;
 pub use background::{Background, Ticket};
@@ -46,7 +48,7 @@ pub use sweep::{
     MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one, simulate_watched,
 };
 pub use table::{Table, Tables, check_conservation};
-pub use variant::{registry, variant_name, variant_slug};
+pub use variant::{registry, senders, variant_name, variant_slug};
 
 #[cfg(test)]
 mod scratch;

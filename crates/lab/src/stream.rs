@@ -64,11 +64,15 @@ impl Collector for Writer<'_> {
 /// that grow large are written while the run lasts. It holds
 /// [`MOST_ROWS_HELD`](ackclock_sim::MOST_ROWS_HELD) rows of each, and of each file a row group
 /// in encoded form, some 5 MB. The tables that come back lack the rows that were written
-/// on the way.
+/// on the way; the names of those that do come back beside them.
 ///
 /// # Errors
 /// A scenario that cannot be run; a run that `meter` stopped; a file that cannot be written, and then none is touched.
-pub fn simulate_to(ready: &Ready, place: &Place, meter: &Meter) -> Result<Tables, SweepError> {
+pub fn simulate_to(
+    ready: &Ready,
+    place: &Place,
+    meter: &Meter,
+) -> Result<(Tables, Vec<&'static str>), SweepError> {
     let metadata = metadata_of(std::slice::from_ref(ready.scenario()));
     let mut writer = Writer { place, metadata: &metadata, open: Vec::new(), fault: None };
     let engine = ready.engine();
@@ -79,6 +83,7 @@ pub fn simulate_to(ready: &Ready, place: &Place, meter: &Meter) -> Result<Tables
         return Err(fault.into());
     }
     let tables = Tables::of_run(&run);
+    let streamed = writer.open.iter().map(|(name, ..)| *name).collect();
     let mut files = Vec::new();
     for table in tables.all() {
         if writer.open.iter().any(|(name, ..)| *name == table.name) {
@@ -92,7 +97,7 @@ pub fn simulate_to(ready: &Ready, place: &Place, meter: &Meter) -> Result<Tables
         files.push(staged);
     }
     commit(place, files)?;
-    Ok(tables)
+    Ok((tables, streamed))
 }
 
 #[cfg(test)]
@@ -121,7 +126,8 @@ mod tests {
         let meter = Meter::default();
         let ready = Ready::new(&scenario, None, &meter, || false).unwrap();
         let place = Place::open(&folder).unwrap();
-        let tables = simulate_to(&ready, &place, &meter).unwrap();
+        let (tables, streamed) = simulate_to(&ready, &place, &meter).unwrap();
+        assert_eq!(streamed, ["link_samples"]);
         let whole = Tables::of_run(&crate::simulate_one(&ready).unwrap());
         let rows = whole.link_samples.batch.num_rows();
         assert!(rows > ackclock_sim::MOST_ROWS_HELD, "{rows}");

@@ -1,8 +1,10 @@
 //! The names of senders, for those who type them.
 
-use ackclock_tcp::variant::{FORMS, REGISTRY, Slot, VariantError, slug};
+use ackclock_sim::scenario::{TcpSpec, VariantChoice};
+use ackclock_sim::{Names, Scenario};
+use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
 use ackclock_tcp::{Profile, Variant};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::input::{BadInput, did_you_mean};
 
@@ -38,8 +40,70 @@ pub fn registry() -> String {
         .iter()
         .map(|entry| row(entry.word, entry.argument, entry.choice.slot(), entry.help))
         .chain(forms)
+        .chain([
+            json!({ "word": MODERN, "argument": null, "slot": "several", "help": MODERN_HELP }),
+        ])
         .collect();
     json!(rows).to_string()
+}
+
+/// The senders of a scenario with their parts, as JSON: a row an entry of `flow`, and one a variant of a class.
+///
+/// A row has `kind` (`flow` or `traffic`), `name` and `names` (of flows, `count` spelled out), `variant` as it is printed and
+/// as it was `written`, `profile`, `recovery`, `first_window`, and `spelled`: which of the two the file names itself.
+///
+/// # Errors
+/// Choices that do not go together.
+pub fn senders(scenario: &Scenario) -> Result<String, BadInput> {
+    let names = Names::of_flows(scenario);
+    let mut rows = Vec::new();
+    for (entry, flow) in scenario.flows.iter().enumerate() {
+        let of = names.iter().filter(|(of, _)| *of == entry).map(|(_, name)| name.as_str());
+        let mut row = sender(&flow.variant, flow.profile, &flow.tcp)
+            .map_err(|why| BadInput::new(format_args!("flow[{entry}].variant: {why}")))?;
+        row["kind"] = json!("flow");
+        row["name"] = json!(flow.name);
+        row["names"] = of.collect();
+        rows.push(row);
+    }
+    for (n, class) in scenario.traffic.iter().enumerate() {
+        let variants: Vec<&Variant> = match &class.variant {
+            VariantChoice::One(variant) => vec![variant],
+            VariantChoice::Mix(mix) => mix.iter().map(|share| &share.variant).collect(),
+            VariantChoice::Feedback(choice) => vec![&choice.calm, &choice.congested],
+        };
+        for variant in variants {
+            let mut row = sender(variant, class.profile, &class.tcp)
+                .map_err(|why| BadInput::new(format_args!("traffic[{n}].variant: {why}")))?;
+            row["kind"] = json!("traffic");
+            row["name"] = json!(class.name);
+            row["names"] = json!([class.name]);
+            rows.push(row);
+        }
+    }
+    Ok(json!(rows).to_string())
+}
+
+fn sender(variant: &Variant, profile: Profile, tcp: &TcpSpec) -> Result<Value, String> {
+    let parts = variant.resolve(profile).map_err(|error| error.to_string())?;
+    let window = tcp.initial_window;
+    let first_window = window
+        .map_or_else(|| Part::Window(parts.window).spelled(), |segments| format!("iw{segments}"));
+    let spelled = [
+        ("recovery", variant.spells(Slot::Recovery)),
+        ("first_window", variant.spells(Slot::Window) || window.is_some()),
+    ];
+    let spelled: Vec<&str> =
+        spelled.into_iter().filter_map(|(key, is)| is.then_some(key)).collect();
+    let word = Profile::ALL.iter().find(|(_, known)| *known == profile).map(|(name, _)| name);
+    Ok(json!({
+        "variant": parts.name(profile),
+        "written": variant.to_string(),
+        "profile": word,
+        "recovery": Part::Recovery(parts.recovery).spelled(),
+        "first_window": first_window,
+        "spelled": spelled,
+    }))
 }
 
 /// Reads a variant's name, and where a word of it is unknown offers the nearest.
@@ -48,7 +112,8 @@ pub(crate) fn parse(text: &str) -> Result<Variant, String> {
         let hint = match &error {
             VariantError::UnknownPart { word, .. } => {
                 let forms = FORMS.iter().filter_map(|form| Some(form.text.split_once('(')?.0));
-                did_you_mean(word, REGISTRY.iter().map(|entry| entry.word).chain(forms))
+                let words = REGISTRY.iter().map(|entry| entry.word).chain(forms);
+                did_you_mean(word, words.chain([MODERN]))
             }
             VariantError::GrowthFirst { name, .. } => {
                 let first = name.split(['+', '(']).next().unwrap_or_default();

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ackclock_script::duel::{Answer, Case, play};
-use ackclock_script::{Failure, Report, Script, Seen, Settings, run_watched};
+use ackclock_script::{Failure, Report, Script, Settings, Trace, run_watched};
 use ackclock_units::Duration;
 
 use crate::error::LiveError;
@@ -29,8 +29,8 @@ pub use stack::KernelStack;
 pub struct Judged {
     /// Why it failed, or what it did.
     pub result: Result<Report, Failure>,
-    /// The packets that the kernel sent.
-    pub seen: Vec<Seen>,
+    /// The packets of both directions.
+    pub trace: Trace,
     /// True if it was run a second time, because the machine disturbed the first.
     pub again: bool,
 }
@@ -56,19 +56,19 @@ pub fn judge(
                 let judge = Judge::new()?;
                 sys::request_realtime(SCRIPT_PRIORITY);
                 let mut stack = judge.stack().until_cancelled(cancelled);
-                let (result, seen) = run_watched(script, &mut stack, settings);
-                Ok::<_, LiveError>((result, seen, stack.latest_wake()))
+                let (result, trace) = run_watched(script, &mut stack, settings);
+                Ok::<_, LiveError>((result, trace, stack.latest_wake()))
             };
             scope.spawn(run).join()
         })
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     };
-    let (result, seen, late) = once()?;
+    let (result, trace, late) = once()?;
     if result.is_ok() || late < DISTURBED || cancelled() {
-        return Ok(Judged { result, seen, again: false });
+        return Ok(Judged { result, trace, again: false });
     }
-    let (result, seen, _) = once()?;
-    Ok(Judged { result, seen, again: true })
+    let (result, trace, _) = once()?;
+    Ok(Judged { result, trace, again: true })
 }
 
 /// The kernel's answers to a case, and the largest lateness of the case's own events.

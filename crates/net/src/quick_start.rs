@@ -242,7 +242,7 @@ impl QuickStartRouter {
 
     /// Thirty random bits.
     #[inline]
-    const fn draw(&mut self) -> u32 {
+    fn draw(&mut self) -> u32 {
         (self.random.next_u64() >> 34) as u32
     }
 

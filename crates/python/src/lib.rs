@@ -43,6 +43,24 @@ struct Run {
     captures: Vec<PathBuf>,
     /// The report of a live run or of theory.
     report: Option<Report>,
+    /// True if random numbers were drawn, where that is known.
+    random: Option<bool>,
+    /// Tables of which rows are in their files alone.
+    streamed: Vec<&'static str>,
+}
+
+impl Run {
+    /// The tables of these scenarios, and nothing besides.
+    const fn of(tables: Tables, scenarios: Vec<Scenario>) -> Self {
+        Self {
+            tables,
+            scenarios,
+            captures: Vec::new(),
+            report: None,
+            random: None,
+            streamed: Vec::new(),
+        }
+    }
 }
 
 #[pymethods]
@@ -144,6 +162,22 @@ impl Run {
         }
     }
 
+    /// True if random numbers were drawn; None of live runs and of theory.
+    #[getter]
+    const fn random(&self) -> Option<bool> {
+        self.random
+    }
+
+    /// Return the scenarios that were run, each as JSON text: with the seed, and the rate that a search found.
+    fn scenarios(&self) -> Vec<String> {
+        self.scenarios.iter().map(to_json).collect()
+    }
+
+    /// Return the names of tables of which rows were written on the way and are in their files alone.
+    fn streamed(&self) -> Vec<&'static str> {
+        self.streamed.clone()
+    }
+
     /// Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
     #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
     fn write(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
@@ -169,10 +203,16 @@ struct Drill {
 
 #[pymethods]
 impl Drill {
-    /// Return the outcomes in the Test Anything Protocol, with the notes as comments or without.
-    #[pyo3(signature = (notes = false))]
-    fn tap(&self, notes: bool) -> String {
-        self.drilled.tap(notes)
+    /// Return the outcomes in the Test Anything Protocol, with notes and packets as comments or without.
+    #[pyo3(signature = (notes = false, packets = false))]
+    fn tap(&self, notes: bool, packets: bool) -> String {
+        self.drilled.tap(ackclock_lab::Comments { notes, packets })
+    }
+
+    /// The packet captures that were written, in the order of the outcomes.
+    #[getter]
+    fn captures(&self) -> Vec<PathBuf> {
+        self.drilled.captures.clone()
     }
 
     /// Return the outcomes as JSON: {passed, failed, notes, scripts}.
@@ -228,6 +268,12 @@ fn variant_name(variant: &str, profile: &str) -> PyResult<String> {
     guarded(|| ackclock_lab::variant_name(variant, profile))
 }
 
+/// Return the senders of a scenario (JSON text) with their parts, as JSON: a row an entry. Raises ``BadInput``.
+#[pyfunction]
+fn senders(scenario: &str) -> PyResult<String> {
+    guarded(|| ackclock_lab::senders(&ackclock_lab::from_json(scenario)?))
+}
+
 /// Return the file-name form of a variant's name.
 #[pyfunction]
 fn variant_slug(variant: &str) -> String {
@@ -263,6 +309,7 @@ fn simulate(
     let work = Work::into(place.as_ref());
     let captures = place.map(|place| Captures { place, links: pcap_links });
     let job = move |ticket: &Ticket| {
+        let before = ackclock_lab::draws();
         let ready = ready(&scenario, seed, ticket)?.by(engine);
         let (run, captures) = match captures {
             Some(captures) => {
@@ -273,7 +320,9 @@ fn simulate(
             None => (ackclock_lab::simulate_watched(&ready, ticket.meter())?, Vec::new()),
         };
         let scenarios = vec![ready.into_scenario()];
-        Ok(Run { tables: Tables::of_run(&run), scenarios, captures, report: None })
+        let random = Some(ackclock_lab::draws() != before);
+        let tables = Tables::of_run(&run);
+        Ok(Run { captures, random, ..Run::of(tables, scenarios) })
     };
     in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
 }
@@ -286,7 +335,7 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
         let found = ackclock_lab::closed_form(&scenario).map_err(SweepError::from)?;
         let report = Some(Report::Theory(found.report()));
         let tables = Tables::of_theory(&found);
-        Ok(Run { tables, scenarios: vec![scenario], captures: Vec::new(), report })
+        Ok(Run { report, ..Run::of(tables, vec![scenario]) })
     };
     in_background(py, Work::default(), job)
 }
@@ -338,12 +387,9 @@ fn live(
     let job = move |ticket: &Ticket| {
         let scenario = seeded(&scenario, seed)?;
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
-        Ok(Run {
-            tables: Tables::of_run(&lived.run),
-            scenarios: vec![scenario],
-            captures: lived.captures,
-            report: Some(Report::Live(lived.report)),
-        })
+        let report = Some(Report::Live(lived.report));
+        let run = Run::of(Tables::of_run(&lived.run), vec![scenario]);
+        Ok(Run { captures: lived.captures, report, ..run })
     };
     in_background(py, work, job)
 }
@@ -398,14 +444,11 @@ fn simulate_to(
     let place = place.map_err(|error| store_error(&error))?;
     let work = Work::into(Some(&place));
     let job = move |ticket: &Ticket| {
+        let before = ackclock_lab::draws();
         let ready = ready(&scenario, seed, ticket)?.by(engine);
-        let tables = ackclock_lab::simulate_to(&ready, &place, ticket.meter())?;
-        Ok(Run {
-            tables,
-            scenarios: vec![ready.into_scenario()],
-            captures: Vec::new(),
-            report: None,
-        })
+        let (tables, streamed) = ackclock_lab::simulate_to(&ready, &place, ticket.meter())?;
+        let random = Some(ackclock_lab::draws() != before);
+        Ok(Run { random, streamed, ..Run::of(tables, vec![ready.into_scenario()]) })
     };
     in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
 }
@@ -474,7 +517,7 @@ fn simulate_many(
             || ticket.is_cancelled(),
         )?;
         let scenarios = ready.into_iter().map(Ready::into_scenario).collect();
-        Ok(Run { tables: Tables::of_cells(&runs), scenarios, captures: Vec::new(), report: None })
+        Ok(Run::of(Tables::of_cells(&runs), scenarios))
     };
     in_background(py, Work { told: Told::Runs(progress), ..Work::default() }, job)
 }
@@ -487,7 +530,7 @@ fn simulate_many(
 #[pyfunction]
 #[pyo3(signature = (
     paths, profile = "rfc", settings = Vec::new(), compare_push = false, strict_end = false,
-    threads = None, on = "sim",
+    threads = None, on = "sim", pcap = None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "one a keyword of Python's")]
 fn drill(
@@ -499,13 +542,16 @@ fn drill(
     strict_end: bool,
     threads: Option<usize>,
     on: &str,
+    pcap: Option<PathBuf>,
 ) -> PyResult<Drill> {
     let profile = profile.to_owned();
     let on = On::several(on).map_err(|error| sweep_error(&error.into()))?;
     let overrides = settings;
-    let plan = DrillPlan { paths, profile, overrides, compare_push, strict_end, threads, on };
+    let pcap = opened(py, pcap)?;
+    let work = Work::into(pcap.as_ref());
+    let plan = DrillPlan { paths, profile, overrides, compare_push, strict_end, threads, on, pcap };
     let job = move |ticket: &Ticket| ackclock_lab::drill(&plan, || ticket.is_cancelled());
-    in_background(py, Work::default(), job).map(|drilled| Drill { drilled })
+    in_background(py, work, job).map(|drilled| Drill { drilled })
 }
 
 /// Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises ``OSError``.
@@ -735,7 +781,7 @@ mod _core {
         BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,
         bench_dumbbell, bench_short, build, check_scenario, closed_to_programs, drill, judge, live,
         load_scenario, packmime, play, programs_asked, read_columns, registry, response, schema,
-        simulate, simulate_many, simulate_to, theory, variant_name, variant_slug, version,
+        senders, simulate, simulate_many, simulate_to, theory, variant_name, variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

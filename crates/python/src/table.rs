@@ -7,7 +7,7 @@ use arrow_array::{
     Array, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
 };
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 
@@ -44,6 +44,18 @@ impl Table {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref())
             .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    /// The number of rows.
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The values of a column, None where there is none. Raises ``KeyError``.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let column = self.batch.column_by_name(name);
+        let column = column.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        PyList::new(py, values(py, column.as_ref())?)
     }
 
     /// The rows, each a dict by column: what pyarrow's method of this name returns, without loading it.

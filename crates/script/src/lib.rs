@@ -60,6 +60,8 @@ pub use error::{ScriptError, Span};
 pub use fuzz::fuzz_script;
 pub use info::{Lookup, TcpInfo};
 pub use parse::parse;
-pub use run::{Failure, Outcome, Report, Seen, Settings, drill, profile, run, run_watched};
+pub use run::{
+    Failure, OnWire, Outcome, Report, Seen, Settings, Trace, drill, profile, run, run_watched,
+};
 pub use stack::{EndpointStack, Meaning, Returned, SocketOption, Stack, Stage, Write};
-pub use tap::tap;
+pub use tap::{Comments, tap};

@@ -7,14 +7,14 @@ mod fast_open;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use ackclock_packet::{Flags, Segment, Seq};
+use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
 use ackclock_tcp::{Profile, Transmit};
 use ackclock_units::{Duration, Instant};
 use ackclock_wire::Unwrapper;
 
 use crate::assertion::{Program, Variables};
 use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time};
-use crate::error::{Fault, Span, hint};
+use crate::error::{Fault, ScriptError, Span, hint};
 use crate::scan::MOST_SECONDS;
 use crate::shell::{Command, commands};
 use crate::stack::{EndpointStack, Meaning, Stack};
@@ -77,14 +77,21 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A packet that went out where the script expected one, as it was.
+impl From<ScriptError> for Failure {
+    fn from(error: ScriptError) -> Self {
+        let ScriptError { file, span, message } = error;
+        Self { file, span, message, packets: None }
+    }
+}
+
+/// A packet that went out where the script expected one, or one of the script's that came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The event.
     pub span: Span,
-    /// When it was sent, since the script began.
+    /// When it passed, since the script began.
     pub at: Instant,
-    /// The packet; segments that follow one another are one packet as in the script.
+    /// The packet as it was; segments that follow one another are one packet as in the script.
     pub packet: Packet,
 }
 
@@ -94,32 +101,72 @@ impl fmt::Display for Seen {
     }
 }
 
+/// A segment between the script's end and the stack's, with the script's own numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnWire {
+    /// When it passed, since the script began.
+    pub at: Instant,
+    /// True if the stack sent it.
+    pub is_out: bool,
+    /// The segment.
+    pub segment: Segment,
+    /// Its request to the network.
+    pub ip: IpMeta,
+    /// Its options, but for the timestamps, which are the segment's.
+    pub options: Option<Options>,
+    /// The shift of its window (RFC 7323 §2.2).
+    pub window_shift: u8,
+}
+
+/// The packets of a script: as far as they were as it says, and as they passed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// Packets of both directions in the order of the script, each as it was.
+    pub packets: Vec<Seen>,
+    /// All segments of both directions, those too that the script did not expect.
+    pub wire: Vec<OnWire>,
+}
+
+impl Trace {
+    /// The packets that the stack sent.
+    pub fn sent(&self) -> Vec<Seen> {
+        let sent = self.packets.iter().filter(|seen| seen.packet.direction == Direction::Out);
+        sent.cloned().collect()
+    }
+}
+
 /// A script's name and what became of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The file's name, as the caller gave it.
     pub file: String,
     /// The outcome of the script.
     pub result: Result<Report, Failure>,
+    /// Its packets, also of one that failed.
+    pub trace: Trace,
+}
+
+impl Outcome {
+    /// The outcome of a script of which no packet is known.
+    pub fn new(file: &str, result: Result<Report, Failure>) -> Self {
+        Self { file: file.to_owned(), result, trace: Trace::default() }
+    }
 }
 
 /// Reads a script and runs it against our end point.
 pub fn drill(file: &str, text: &str, settings: &Settings) -> Outcome {
-    let result = match crate::parse(file, text) {
-        Ok(script) => {
-            let profile = profile_of(&script, settings);
-            profile
-                .map_err(|fault| failure(file, fault))
-                .and_then(|profile| run(&script, &mut EndpointStack::new(profile), settings))
-        }
-        Err(error) => Err(Failure {
-            file: error.file,
-            span: error.span,
-            message: error.message,
-            packets: None,
-        }),
+    let script = match crate::parse(file, text) {
+        Ok(script) => script,
+        Err(error) => return Outcome::new(file, Err(error.into())),
     };
-    Outcome { file: file.to_owned(), result }
+    match profile_of(&script, settings) {
+        Ok(profile) => {
+            let mut stack = EndpointStack::new(profile);
+            let (result, trace) = run_watched(&script, &mut stack, settings);
+            Outcome { file: file.to_owned(), result, trace }
+        }
+        Err(fault) => Outcome::new(file, Err(failure(file, fault))),
+    }
 }
 
 /// The profile in which a script runs: its own, or that of `settings`.
@@ -152,12 +199,12 @@ pub fn run(
     run_watched(script, stack, settings).0
 }
 
-/// Runs a script as [`run`] does, and keeps what went out.
+/// Runs a script as [`run`] does, and keeps its packets.
 pub fn run_watched(
     script: &Script,
     stack: &mut impl Stack,
     settings: &Settings,
-) -> (Result<Report, Failure>, Vec<Seen>) {
+) -> (Result<Report, Failure>, Trace) {
     let mut runner = Runner {
         settings,
         stack,
@@ -166,6 +213,7 @@ pub fn run_watched(
         tolerance: Tolerance::default(),
         slack: Duration::ZERO,
         cut_at: None,
+        strict_end: settings.strict_end,
         compare_stamps: false,
         queue: VecDeque::new(),
         sent: Numbers::default(),
@@ -173,7 +221,7 @@ pub fn run_watched(
         sockets: Sockets::default(),
         variables: Variables::default(),
         report: Report::default(),
-        seen: Vec::new(),
+        trace: Trace::default(),
     };
     let result = runner.script(script).map_err(|stop| match stop {
         Stop::Fault(fault) => failure(&script.file, fault),
@@ -181,7 +229,7 @@ pub fn run_watched(
             Failure { file: script.file.clone(), span, message, packets: Some((expected, actual)) }
         }
     });
-    (result.map(|()| runner.report), runner.seen)
+    (result.map(|()| runner.report), runner.trace)
 }
 
 fn failure(file: &str, fault: Fault) -> Failure {
@@ -339,6 +387,8 @@ struct Runner<'a, S> {
     slack: Duration,
     /// The longest segment that the script's packets arrive in (`--mss`), if they are cut.
     cut_at: Option<u32>,
+    /// True if a packet that is left over is a failure (`--strict_end`).
+    strict_end: bool,
     /// True if the values of timestamps are compared (`--tcp_ts_tick_usecs`), and an echo stands for a time; else it
     /// stands for the packet that had the value.
     compare_stamps: bool,
@@ -349,7 +399,7 @@ struct Runner<'a, S> {
     sockets: Sockets,
     variables: Variables,
     report: Report,
-    seen: Vec<Seen>,
+    trace: Trace,
 }
 
 /// Blocks are read before anything runs, so that a script that cannot end does not begin.
@@ -389,7 +439,7 @@ impl<S: Stack> Runner<'_, S> {
             self.event(event, prepared.get(&n))?;
         }
         self.wait_for_call(None)?;
-        if let (true, Some((at, transmit))) = (self.settings.strict_end, self.queue.front()) {
+        if let (true, Some((at, transmit))) = (self.strict_end, self.queue.front()) {
             let actual = compare::shown(*at, transmit, &self.sent, self.scales);
             let span = script.events.last().map_or(Span::default(), |event| event.span);
             let message = format!("{} packets are left over", self.queue.len());
@@ -426,6 +476,13 @@ impl<S: Stack> Runner<'_, S> {
             let size =
                 size.ok_or_else(|| format!("`{name}` is a number from 1 to 65535, not `{value}`"))?;
             self.cut_at = Some(size);
+            return Ok(());
+        }
+        if name == "strict_end" {
+            if !matches!(value, "0" | "1") {
+                return Err(format!("`{name}` is 0 or 1, not `{value}`"));
+            }
+            self.strict_end |= value == "1";
             return Ok(());
         }
         if name == "tcp_ts_tick_usecs" {
@@ -575,7 +632,11 @@ impl<S: Stack> Runner<'_, S> {
             if transmit.segment.flags.contains(Flags::SYN) {
                 self.scales.ours = transmit.options.and_then(|options| options.window_scale);
             }
-            self.queue.push_back((self.now, transmit));
+            let window_shift = self.scales.of_ours(transmit.segment.flags);
+            let Transmit { segment, ip, options } = transmit;
+            let at = self.now;
+            self.trace.wire.push(OnWire { at, is_out: true, segment, ip, options, window_shift });
+            self.queue.push_back((at, transmit));
         }
         Err(Fault::new(span, "the stack does not stop sending"))
     }
@@ -587,6 +648,15 @@ impl<S: Stack> Runner<'_, S> {
         }
         let (segment, ip, options) =
             compare::incoming(packet, &self.sent, &mut self.scales, self.compare_stamps);
+        self.trace.packets.push(Seen { span, at: self.now, packet: packet.clone() });
+        self.trace.wire.push(OnWire {
+            at: self.now,
+            is_out: false,
+            segment,
+            ip,
+            options,
+            window_shift: self.scales.of_theirs(packet.flags),
+        });
         let most = self.cut_at.unwrap_or(u32::MAX);
         let mut rest = segment;
         while rest.len > most {
@@ -670,7 +740,7 @@ impl<S: Stack> Runner<'_, S> {
         let clock = self.tolerance.of(at.since(Instant::START));
         let mut differences = seen.differences(&whole, &mut self.sent, clock);
         let actual = compare::as_packet(&whole, &self.sent, self.scales);
-        self.seen.push(Seen { span, at, packet: actual });
+        self.trace.packets.push(Seen { span, at, packet: actual });
         if at + self.slack < from || last > latest {
             differences.push("its time".to_owned());
         }

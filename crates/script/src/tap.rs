@@ -7,19 +7,28 @@ use std::path::Path;
 
 use crate::run::Outcome;
 
+/// The comments that follow each script.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Comments {
+    /// True for the notes of a script that passed.
+    pub notes: bool,
+    /// True for the packets that passed, in both directions, up to a failure.
+    pub packets: bool,
+}
+
 /// Writes what became of scripts: a line each, and behind that of one that failed a block of YAML
 /// with the place, what is wrong, and the two packets one above the other if packets differ. If the
 /// scripts are of more than one folder, comments at the end count those that passed in each.
 ///
-/// `notes` says whether the notes of a script that passed follow it as comments.
+/// `comments` says what follows a script as comments.
 ///
 /// ```
-/// use ackclock_script::{Settings, drill, tap};
+/// use ackclock_script::{Comments, Settings, drill, tap};
 ///
 /// let good = drill("good.pkt", "// nothing", &Settings::default());
 /// let bad = drill("bad.pkt", "+0 close(3) = 0", &Settings::default());
 /// let mut text = Vec::new();
-/// tap(&[good, bad], false, &mut text).unwrap();
+/// tap(&[good, bad], Comments::default(), &mut text).unwrap();
 /// assert_eq!(
 ///     String::from_utf8(text).unwrap(),
 ///     "TAP version 13\n1..2\nok 1 - good.pkt\nnot ok 2 - bad.pkt\n  ---\n  \
@@ -29,7 +38,7 @@ use crate::run::Outcome;
 ///
 /// # Errors
 /// `out` cannot be written to.
-pub fn tap(outcomes: &[Outcome], notes: bool, out: &mut impl Write) -> io::Result<()> {
+pub fn tap(outcomes: &[Outcome], comments: Comments, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "TAP version 13\n1..{}", outcomes.len())?;
     for (n, outcome) in outcomes.iter().enumerate() {
         // A `#` would begin a directive, and version 13 has no escape for it.
@@ -37,7 +46,7 @@ pub fn tap(outcomes: &[Outcome], notes: bool, out: &mut impl Write) -> io::Resul
         match &outcome.result {
             Ok(report) => {
                 writeln!(out, "ok {} - {}", n + 1, Escaped(&name))?;
-                for note in report.notes.iter().filter(|_| notes) {
+                for note in report.notes.iter().filter(|_| comments.notes) {
                     writeln!(out, "# {}:{}", Escaped(&outcome.file), Escaped(note))?;
                 }
             }
@@ -54,6 +63,9 @@ pub fn tap(outcomes: &[Outcome], notes: bool, out: &mut impl Write) -> io::Resul
                 }
                 writeln!(out, "  ...")?;
             }
+        }
+        for seen in outcome.trace.packets.iter().filter(|_| comments.packets) {
+            writeln!(out, "#   {}", Escaped(&seen.to_string()))?;
         }
     }
     by_folder(outcomes, out)
@@ -170,7 +182,7 @@ mod tests {
 
     fn passed(file: &str, notes: &[&str]) -> Outcome {
         let notes = notes.iter().map(ToString::to_string).collect();
-        Outcome { file: file.to_owned(), result: Ok(Report { notes, ..Report::default() }) }
+        Outcome::new(file, Ok(Report { notes, ..Report::default() }))
     }
 
     fn failed(file: &str, message: &str, packets: Option<(&str, &str)>) -> Outcome {
@@ -180,12 +192,12 @@ mod tests {
             message: message.to_owned(),
             packets: packets.map(|(expected, actual)| (expected.to_owned(), actual.to_owned())),
         };
-        Outcome { file: file.to_owned(), result: Err(failure) }
+        Outcome::new(file, Err(failure))
     }
 
     fn told(outcomes: &[Outcome], notes: bool) -> String {
         let mut text = Vec::new();
-        tap(outcomes, notes, &mut text).unwrap();
+        tap(outcomes, Comments { notes, packets: false }, &mut text).unwrap();
         String::from_utf8(text).unwrap()
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use ackclock_script::ast::{Action, Direction, EcnTag, OptionList, Packet, TcpOption};
-use ackclock_script::{Settings, drill, parse, tap};
+use ackclock_script::{Comments, Settings, drill, parse, tap};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -124,7 +124,7 @@ proptest! {
     ) {
         let outcome = drill("any.pkt", &pieces.join(" "), &Settings::default());
         let mut text = Vec::new();
-        tap(&[outcome], false, &mut text).unwrap();
+        tap(&[outcome], Comments::default(), &mut text).unwrap();
         prop_assert!(text.starts_with(b"TAP version 13\n1..1\n"));
     }
 
@@ -253,6 +253,13 @@ fn what_is_left_over_is_a_failure_only_if_asked_for() {
     assert!(drill("a.pkt", OPENED, &Settings::default()).result.is_ok());
     let failure = drill("a.pkt", OPENED, &strict).result.unwrap_err().to_string();
     assert!(failure.contains("2 packets are left over"), "{failure}");
+    // A script may ask for it itself.
+    let script = format!("--strict_end=1\n{OPENED}");
+    let asked = drill("a.pkt", &script, &Settings::default()).result.unwrap_err().to_string();
+    assert!(asked.contains("2 packets are left over"), "{asked}");
+    let script = format!("--strict_end=yes\n{OPENED}");
+    let refused = drill("a.pkt", &script, &Settings::default()).result.unwrap_err().to_string();
+    assert!(refused.contains("`strict_end` is 0 or 1, not `yes`"), "{refused}");
 }
 
 #[test]

@@ -27,6 +27,13 @@ pub struct Names {
 }
 
 impl Names {
+    /// The names of the flows alone, each with the index of its entry in `scenario`.
+    pub fn of_flows(scenario: &Scenario) -> Vec<(usize, String)> {
+        let entries = flow_entries(scenario);
+        let names = flow_names(scenario, &entries);
+        entries.into_iter().zip(names).collect()
+    }
+
     /// The names in `scenario`.
     ///
     /// # Errors

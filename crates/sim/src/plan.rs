@@ -229,7 +229,7 @@ pub(crate) fn flow_starts(
             let spec = &scenario.flows[*entry];
             let mut config =
                 spec.config().map_err(|why| ScenarioError::new(&format!("flow[{entry}]"), &why))?;
-            config.seed = Stream::new(scenario.seed, &format!("flow {name} law")).next_u64();
+            config.seed = Stream::new(scenario.seed, &format!("flow {name} law")).next_seed();
             let variant = config.parts.name(spec.profile);
             let mut random = Stream::new(scenario.seed, &format!("flow {name}"));
             let stagger = spec.stagger.unwrap_or(Duration::ZERO) * seen[*entry];

@@ -214,7 +214,7 @@ impl Classes {
             connection: Connection {
                 number,
                 variant,
-                seed: class.streams.law.of(k).next_u64(),
+                seed: class.streams.law.of(k).next_seed(),
                 opened: now,
                 base_rtt: class.shared_rtt + lines_rtt,
                 accepted: false,

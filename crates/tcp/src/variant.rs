@@ -76,7 +76,7 @@ impl Part {
     }
 
     /// The word of this choice, and its argument if it has one.
-    fn spelled(self) -> String {
+    pub fn spelled(self) -> String {
         match self {
             Self::Growth(growth) => growth.spelled(),
             Self::Recovery(recovery) => recovery.spelled(),
@@ -168,6 +168,15 @@ const HABITS: Defaults = &[
     (&[Profile::Ns2], "rfc5681(timer,rw=1)"),
 ];
 
+/// The word for the parts that senders have today, whatever the law: those that a law refuses are left out.
+pub const MODERN: &str = "modern";
+
+/// One line of help on [`MODERN`].
+pub const MODERN_HELP: &str = "what hosts have today, whatever the law and the profile: `rack` and `iw10`, where the law takes them";
+
+/// The words that [`MODERN`] stands for.
+const MODERN_PARTS: [&str; 2] = ["rack", "iw10"];
+
 impl Parts {
     /// The parts that `growth` has under `profile` when its name says no more.
     fn of(growth: GrowthChoice, profile: Profile) -> Self {
@@ -248,6 +257,15 @@ fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
     growth.about().owns.iter().find(|(owned, _)| *owned == slot).map(|(_, reason)| *reason)
 }
 
+/// The reason for which `recovery` does not go with `growth`, if it does not.
+fn refuses(growth: GrowthChoice, recovery: RecoveryChoice) -> Option<&'static str> {
+    match growth.about().recoveries {
+        Recoveries::LeavingTheWindow(reason) if !recovery.about().leaves_window => Some(reason),
+        Recoveries::Only(word, reason) if recovery.spelled() != word => Some(reason),
+        _ => None,
+    }
+}
+
 fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
     let mut beyond = Vec::new();
     if parts.recovery != defaults.recovery {
@@ -275,6 +293,8 @@ fn parts_beyond(parts: Parts, defaults: Parts) -> Vec<Part> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     growth: GrowthChoice,
+    /// True if today's parts fill the places that `parts` leaves open.
+    modern: bool,
     parts: Vec<Part>,
 }
 
@@ -346,6 +366,9 @@ fn words(slot: impl Fn(Slot) -> bool) -> String {
         }
     }
     words.extend(FORMS.iter().filter(|form| slot(form.slot)).map(|form| form.text));
+    if slot(Slot::Recovery) {
+        words.push(MODERN);
+    }
     words.join(", ")
 }
 
@@ -387,14 +410,21 @@ impl FromStr for Variant {
         }
         let mut texts = name.split('+');
         let first = texts.next().unwrap_or_default();
+        let known = || words(|slot| slot == Slot::Growth);
+        let growth_first = || VariantError::GrowthFirst { name: name.to_owned(), known: known() };
+        if first == MODERN {
+            return Err(growth_first());
+        }
         let Part::Growth(growth) = parse_part(first, name)? else {
-            return Err(VariantError::GrowthFirst {
-                name: name.to_owned(),
-                known: words(|slot| slot == Slot::Growth),
-            });
+            return Err(growth_first());
         };
         let mut parts: Vec<Part> = Vec::new();
+        let mut modern = false;
         for text in texts {
+            if text == MODERN {
+                modern = true;
+                continue;
+            }
             let part = parse_part(text, name)?;
             let earlier = std::iter::once(&Part::Growth(growth))
                 .chain(&parts)
@@ -411,13 +441,16 @@ impl FromStr for Variant {
             parts.push(part);
         }
         parts.sort_by_key(|p| p.slot());
-        Ok(Self { growth, parts })
+        Ok(Self { growth, modern, parts })
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.growth.spelled())?;
+        if self.modern {
+            write!(f, "+{MODERN}")?;
+        }
         for part in &self.parts {
             write!(f, "+{}", part.spelled())?;
         }
@@ -426,12 +459,29 @@ impl fmt::Display for Variant {
 }
 
 impl Variant {
+    /// True if the name itself says what fills `slot`, by a word for it or by [`MODERN`].
+    pub fn spells(&self, slot: Slot) -> bool {
+        let modern = self.modern && matches!(slot, Slot::Recovery | Slot::Window);
+        modern || self.parts.iter().any(|part| part.slot() == slot)
+    }
+
     /// The complete choices: what was spelled out, the rest from `profile`.
     ///
     /// # Errors
     /// Two choices that do not go together.
     pub fn resolve(&self, profile: Profile) -> Result<Parts, VariantError> {
         let mut resolved = Parts::of(self.growth, profile);
+        if self.modern {
+            for part in MODERN_PARTS.iter().filter_map(|word| Part::parse(word)) {
+                let refused = match part {
+                    Part::Recovery(recovery) => refuses(self.growth, recovery),
+                    other => owns(self.growth, other.slot()),
+                };
+                if refused.is_none() {
+                    resolved.set(part);
+                }
+            }
+        }
         for part in &self.parts {
             if let Some(reason) = owns(self.growth, part.slot()) {
                 return Err(VariantError::Refused {
@@ -442,16 +492,10 @@ impl Variant {
             }
             resolved.set(*part);
         }
-        let recovery = resolved.recovery;
-        let reason = match resolved.growth.about().recoveries {
-            Recoveries::LeavingTheWindow(reason) if !recovery.about().leaves_window => Some(reason),
-            Recoveries::Only(word, reason) if recovery.spelled() != word => Some(reason),
-            _ => None,
-        };
-        if let Some(reason) = reason {
+        if let Some(reason) = refuses(resolved.growth, resolved.recovery) {
             return Err(VariantError::Refused {
                 growth: resolved.growth.spelled(),
-                part: recovery.spelled(),
+                part: resolved.recovery.spelled(),
                 reason,
             });
         }

@@ -8,7 +8,18 @@
 
 mod law;
 
+use std::cell::Cell;
+
 pub use law::Law;
+
+thread_local! {
+    static DRAWS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The number of draws that this thread has made: a run that made none is the same under every seed.
+pub fn draws() -> u64 {
+    DRAWS.get()
+}
 
 /// The finaliser of `SplitMix64`: a bijection that mixes every bit into every other.
 const fn mix(mut z: u64) -> u64 {
@@ -50,7 +61,13 @@ impl Stream {
     }
 
     /// The next 64 bits.
-    pub const fn next_u64(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
+        DRAWS.set(DRAWS.get().wrapping_add(1));
+        self.next_seed()
+    }
+
+    /// The next 64 bits as the seed of another component: no draw that counts, as that component may make none.
+    pub const fn next_seed(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
         let (c2, d2) = (c ^ a, d ^ b);

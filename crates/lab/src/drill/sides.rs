@@ -3,8 +3,7 @@
 use std::str::FromStr;
 
 use ackclock_script::{
-    EndpointStack, Failure, Fields, Outcome, Report, Script, Seen, Settings, Span,
-    first_difference, run_watched,
+    EndpointStack, Fields, Outcome, Script, Settings, Span, first_difference, run_watched,
 };
 use serde::Serialize;
 
@@ -85,8 +84,6 @@ impl Difference {
     }
 }
 
-type Run = (Result<Report, Failure>, Vec<Seen>);
-
 /// Scripts that wait in real time at once: more would disturb one another.
 const AT_ONCE: usize = 16;
 
@@ -117,6 +114,7 @@ pub(super) fn drill(
         differences: Vec::new(),
         again: 0,
         notes: Vec::new(),
+        captures: Vec::new(),
     };
     for sides in all {
         drilled.again += usize::from(sides.again);
@@ -143,13 +141,7 @@ fn one(
     let script = match ackclock_script::parse(file, text) {
         Ok(script) => script,
         Err(error) => {
-            let failure = Failure {
-                file: error.file,
-                span: error.span,
-                message: error.message,
-                packets: None,
-            };
-            let outcome = Outcome { file: file.to_owned(), result: Err(failure) };
+            let outcome = Outcome::new(file, Err(error.into()));
             return Ok(Sides { outcomes: vec![outcome; on.len()], difference: None, again: false });
         }
     };
@@ -167,21 +159,18 @@ fn one(
         [sim, live] => differ(file, sim, live, settings),
         _ => None,
     };
-    let outcome = |(result, _)| Outcome { file: file.to_owned(), result };
-    Ok(Sides { outcomes: runs.into_iter().map(outcome).collect(), difference, again })
+    Ok(Sides { outcomes: runs, difference, again })
 }
 
-fn on_sim(script: &Script, settings: &Settings) -> Run {
-    let mut seen = Vec::new();
-    let outcome = guarded(&script.file, || {
-        let result = ackclock_script::profile(script, settings).and_then(|profile| {
-            let (result, packets) = run_watched(script, &mut EndpointStack::new(profile), settings);
-            seen = packets;
-            result
-        });
-        Outcome { file: script.file.clone(), result }
-    });
-    (outcome.result, seen)
+fn on_sim(script: &Script, settings: &Settings) -> Outcome {
+    guarded(&script.file, || match ackclock_script::profile(script, settings) {
+        Ok(profile) => {
+            let mut stack = EndpointStack::new(profile);
+            let (result, trace) = run_watched(script, &mut stack, settings);
+            Outcome { file: script.file.clone(), result, trace }
+        }
+        Err(failure) => Outcome::new(&script.file, Err(failure)),
+    })
 }
 
 #[cfg(target_os = "linux")]
@@ -189,10 +178,11 @@ fn on_live(
     script: &Script,
     settings: &Settings,
     cancelled: &(impl Fn() -> bool + Sync),
-) -> Result<(Run, bool), SweepError> {
+) -> Result<(Outcome, bool), SweepError> {
     let judged = ackclock_live::judge(script, settings, cancelled)
         .map_err(|error| SweepError::Machine(error.to_string()))?;
-    Ok(((judged.result, judged.seen), judged.again))
+    let outcome = Outcome { file: script.file.clone(), result: judged.result, trace: judged.trace };
+    Ok((outcome, judged.again))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -200,12 +190,13 @@ fn on_live(
     _: &Script,
     _: &Settings,
     _: &(impl Fn() -> bool + Sync),
-) -> Result<(Run, bool), SweepError> {
+) -> Result<(Outcome, bool), SweepError> {
     Err(SweepError::Machine("scripts on the kernel's TCP need Linux".to_owned()))
 }
 
 /// The first event at which the two sides are not alike.
-fn differ(file: &str, sim: &Run, live: &Run, settings: &Settings) -> Option<Difference> {
+fn differ(file: &str, sim: &Outcome, live: &Outcome, settings: &Settings) -> Option<Difference> {
+    let (sent_by_sim, sent_by_live) = (sim.trace.sent(), live.trace.sent());
     let made = |span: Span, what: String, sim: String, live: String| Difference {
         file: file.to_owned(),
         line: span.line,
@@ -215,18 +206,18 @@ fn differ(file: &str, sim: &Run, live: &Run, settings: &Settings) -> Option<Diff
         live,
     };
     let fields = Fields { push: settings.compare_push, window: false };
-    if let Some((n, what)) = first_difference(&sim.1, &live.1, fields) {
-        let (sim, live) = (&sim.1[n], &live.1[n]);
+    if let Some((n, what)) = first_difference(&sent_by_sim, &sent_by_live, fields) {
+        let (sim, live) = (&sent_by_sim[n], &sent_by_live[n]);
         return Some(made(sim.span, what.join(", "), sim.to_string(), live.to_string()));
     }
     // Alike as far as both went.
-    let common = sim.1.len().min(live.1.len());
-    let told = |run: &Run| match (&run.0, run.1.get(common)) {
+    let common = sent_by_sim.len().min(sent_by_live.len());
+    let told = |outcome: &Outcome| match (&outcome.result, outcome.trace.sent().get(common)) {
         (_, Some(seen)) => seen.to_string(),
         (Err(failure), None) => failure.message.clone(),
         (Ok(_), None) => "everything as the script says".to_owned(),
     };
-    match (&sim.0, &live.0) {
+    match (&sim.result, &live.result) {
         (Err(failure), Ok(_)) | (Ok(_), Err(failure)) => {
             Some(made(failure.span, "what becomes of it".to_owned(), told(sim), told(live)))
         }

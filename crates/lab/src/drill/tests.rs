@@ -170,9 +170,11 @@ fn overrides_come_last_and_those_that_set_nothing_are_noted() {
     let result = with("net.ipv4.tcp_wmem", "1 2 3");
     assert_eq!(result.passed(), 1);
     assert_eq!(result.notes, ["`tcp_wmem=1 2 3` means nothing: memory is not limited"]);
-    assert!(!result.tap(false).contains('#'));
+    assert!(!result.tap(Comments::default()).contains('#'));
     assert!(
-        result.tap(true).ends_with("# `tcp_wmem=1 2 3` means nothing: memory is not limited\n")
+        result
+            .tap(Comments { notes: true, packets: false })
+            .ends_with("# `tcp_wmem=1 2 3` means nothing: memory is not limited\n")
     );
     let passed_over = with("tcp_ecn", "3").notes;
     assert!(passed_over[0].starts_with("`tcp_ecn=3` is passed over: "), "{passed_over:?}");
@@ -216,6 +218,12 @@ fn outcomes_as_json() {
     let bad = write(&folder, "bad.pkt", &bad());
     let json: serde_json::Value =
         serde_json::from_str(&drilled(&plan(&[&good, &bad])).to_json()).unwrap();
+    let packets = [
+        "0.000000 < S 0:0(0) win 65535 <mss 1000>",
+        "0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+        "0.100000 < . 1:1(0) ack 1 win 65535",
+        "0.100000 > P. 1:1001(1000) ack 1 win 65535",
+    ];
     assert_eq!(
         json,
         serde_json::json!({
@@ -235,6 +243,7 @@ fn outcomes_as_json() {
                         "packets_in": 2, "packets_out": 2, "assertions": 0, "took_s": 0.1,
                         "notes": ["1:2: `tcp_wmem=1` means nothing: memory is not limited"],
                     },
+                    "packets": packets,
                 },
                 {
                     "file": bad.display().to_string(),
@@ -247,8 +256,42 @@ fn outcomes_as_json() {
                         "actual": "0.100000 > P. 1:1001(1000) ack 1 win 65535",
                     },
                     "report": null,
+                    "packets": packets,
                 },
             ],
         })
     );
+}
+
+#[test]
+fn packets_are_told_and_captured_up_to_a_failure() {
+    let folder = Scratch::new("drill-packets");
+    let good = write(&folder, "a/hello.pkt", GOOD);
+    let bad = write(&folder, "b/hello.pkt", &bad());
+    let pcap = folder.join("pcap");
+    let plan = DrillPlan { pcap: Some(Place::open(&pcap).unwrap()), ..plan(&[&good, &bad]) };
+    let drilled = drilled(&plan);
+    let packets = |n: usize| -> Vec<String> {
+        drilled.outcomes[n].trace.packets.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        packets(0),
+        [
+            "0.000000 < S 0:0(0) win 65535 <mss 1000>",
+            "0.000000 > S. 0:0(0) ack 1 win 65535 <mss 1460>",
+            "0.100000 < . 1:1(0) ack 1 win 65535",
+            "0.100000 > P. 1:1001(1000) ack 1 win 65535",
+        ]
+    );
+    // The packet that differs is the last one that was seen.
+    assert_eq!(packets(1), packets(0));
+    let tap = drilled.tap(Comments { packets: true, ..Comments::default() });
+    assert!(tap.contains("ok 1 - "), "{tap}");
+    assert_eq!(tap.matches("#   0.100000 > P. 1:1001(1000) ack 1").count(), 2, "{tap}");
+    let names: Vec<_> =
+        drilled.captures.iter().map(|path| path.file_name().unwrap().to_owned()).collect();
+    assert_eq!(names, ["hello.pcapng", "hello~2.pcapng"]);
+    let bytes = fs::read(&drilled.captures[0]).unwrap();
+    // The magic number of a section header block (draft-ietf-opsawg-pcapng section 4.1).
+    assert_eq!(bytes[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
 }

@@ -23,7 +23,7 @@ fn a_name_that_is_none_gets_the_nearest_word() {
 
 #[test]
 fn the_registry_is_json() {
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&registry()).unwrap();
+    let rows: Vec<Value> = serde_json::from_str(&registry()).unwrap();
     let words = REGISTRY.iter().map(|entry| entry.word).chain(FORMS.iter().map(|form| form.text));
     for word in words {
         let word = word.split('(').next().unwrap();
@@ -35,4 +35,33 @@ fn the_registry_is_json() {
 #[test]
 fn a_slug_is_fit_for_a_file_name() {
     assert_eq!(variant_slug("newreno+iw3"), "newreno_iw3");
+}
+
+#[test]
+fn senders_say_which_parts_they_have_and_who_chose_them() {
+    let scenario = crate::from_json(
+        r#"{"duration": "1 s",
+            "topology": {"kind": "dumbbell", "bottleneck": {"rate": "10 Mbit/s", "delay": "5 ms"},
+                "access": {"rate": "100 Mbit/s", "delay": "1 ms"}},
+            "flow": [{"name": "a", "variant": "newreno", "count": 2},
+                     {"name": "b", "variant": "cubic", "tcp": {"initial_window": 4}}],
+            "traffic": [{"name": "web", "variant": "newreno+modern",
+                "arrivals": {"kind": "poisson", "rate": "1 /s"},
+                "app": {"kind": "request", "response": "10 kB"}}]}"#,
+    )
+    .unwrap();
+    let rows: Vec<Value> = serde_json::from_str(&senders(&scenario).unwrap()).unwrap();
+    let told = |n: usize, key: &str| rows[n][key].clone();
+    assert_eq!(told(0, "names"), json!(["a-1", "a-2"]));
+    // RFC 6582 and RFC 3390 are the defaults of `newreno` under `rfc`, and nobody asked for them.
+    assert_eq!(told(0, "recovery"), "partialack");
+    assert_eq!(told(0, "first_window"), "rfc3390");
+    assert_eq!(told(0, "spelled"), json!([]));
+    assert_eq!(told(1, "recovery"), "rack");
+    assert_eq!(told(1, "first_window"), "iw4");
+    assert_eq!(told(1, "spelled"), json!(["first_window"]));
+    assert_eq!(told(2, "kind"), "traffic");
+    assert_eq!(told(2, "written"), "newreno+modern");
+    assert_eq!(told(2, "variant"), "newreno+rack+iw10");
+    assert_eq!(told(2, "spelled"), json!(["recovery", "first_window"]));
 }

@@ -103,6 +103,43 @@ fn cubic_alone_is_the_profiles_form() {
 }
 
 #[test]
+fn modern_gives_every_law_the_recovery_and_the_first_window_of_today() {
+    for row in GrowthChoice::rows() {
+        for (_, profile) in Profile::ALL {
+            let law = row.choice.spelled();
+            let parts =
+                format!("{law}+modern").parse::<Variant>().unwrap().resolve(profile).unwrap();
+            assert_eq!(Part::Window(parts.window).spelled(), "iw10", "{law}");
+            // Tahoe alone has no recovery phase.
+            let recovery = if row.word == "tahoe" { "gobackn" } else { "rack" };
+            assert_eq!(Part::Recovery(parts.recovery).spelled(), recovery, "{law}");
+        }
+    }
+    for (written, profile, printed) in [
+        ("newreno+modern", Profile::Rfc, "newreno+rack+iw10"),
+        ("reno+modern", Profile::Rfc, "newreno+rack+iw10"),
+        ("newreno+modern", Profile::Linux, "reno"),
+        ("cubic+modern", Profile::Rfc, "cubic"),
+        ("cubic+modern", Profile::Ns2, "cubic+rack+iw10"),
+        // A part that is spelled out comes before it.
+        ("newreno+iw3+modern", Profile::Rfc, "newreno+rack+iw3"),
+        ("newreno+modern+sack", Profile::Rfc, "newreno+sack+iw10"),
+    ] {
+        assert_eq!(name(written, profile), printed, "{written}");
+    }
+    let spelled = |text: &str| {
+        let variant: Variant = text.parse().unwrap();
+        [Slot::Recovery, Slot::Window, Slot::Idle].map(|slot| variant.spells(slot))
+    };
+    assert_eq!(spelled("newreno"), [false, false, false]);
+    assert_eq!(spelled("newreno+modern"), [true, true, false]);
+    assert_eq!(spelled("newreno+iw3+noidle"), [false, true, true]);
+    assert_eq!("newreno+modern+iw3".parse::<Variant>().unwrap().to_string(), "newreno+modern+iw3");
+    assert!(error("newreno+moderne").contains(", modern"));
+    assert!(error("modern").contains("does not begin with a growth law"));
+}
+
+#[test]
 fn each_law_of_linuxs_has_a_published_form_and_the_kernels() {
     for (word, published) in
         [("reno", "rfc5681"), ("highspeed", "rfc3649"), ("vegas", "paper"), ("dctcp", "rfc8257")]

@@ -76,3 +76,16 @@ fn normal_draws_have_their_moments() {
     let tail = draws.iter().filter(|x| **x > 2.0).count() as f64 / 1e5;
     assert!((tail - 0.02275).abs() < 0.0019, "{tail}");
 }
+
+#[test]
+fn draws_are_counted_and_seeds_are_not() {
+    let before = draws();
+    let mut stream = Stream::new(1, "flow law");
+    let seed = stream.next_seed();
+    assert_eq!(draws(), before);
+    assert_eq!(Stream::new(1, "flow law").next_u64(), seed);
+    stream.uniform();
+    // Box and Muller's transform takes two.
+    stream.normal();
+    assert_eq!(draws(), before + 4);
+}
