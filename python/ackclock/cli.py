@@ -26,6 +26,7 @@ from ackclock._cli_live import (
     tell_capacity,
     theory_lines,
 )
+from ackclock._cli_report import report, write_page
 from ackclock._cli_run import print_run, rows_of_measure
 from ackclock._cli_theory import theory_app
 from ackclock._plain import read_plainly
@@ -349,6 +350,7 @@ def run_as_json(result: ackclock.Run) -> dict[str, Any]:
 
     return {
         **of("run"),
+        "flow_events": result.rows("flow_events"),
         "measures": {measure: of(measure) for measure in measures if measure != "run"},
     }
 
@@ -375,18 +377,16 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="Write compare.json and compare.svg into this folder.")
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a page of figures and tables into this folder."),
+    ] = None,
     allow_programs: AllowPrograms = False,
     as_root: AsRoot = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the same scenario on several substrates, or with several senders, side by side."""
-    words = None if on is None else on.split(",")
-    for word in words or ():
-        if word not in SUBSTRATES:
-            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, SUBSTRATES)}")
-    substrates: list[Substrate] | None = None
-    if words is not None:
-        substrates = [each for each in SUBSTRATES if each in words]
+    substrates = _substrates(on)
     names = [] if variants is None else _words_outside_parentheses(variants)
     scenario = ackclock.Scenario.from_file(file)
     if "live" in (substrates or ()) or (substrates is None and not names):
@@ -395,6 +395,7 @@ def compare(
         folder = None
         if out is not None:
             folder = held.enter_context(Folder(out, "compare.json", "compare.svg"))
+        page = None if report is None else held.enter_context(Folder(report, "index.html"))
         with printing.status("comparing") as status:
             found = ackclock.compare(
                 scenario, on=substrates, variants=names, repeat=repeat, progress=status,
@@ -404,6 +405,8 @@ def compare(
             folder.stage("compare.json", json.dumps(found.as_json(), indent=2))
             folder.stage("compare.svg", found.svg())
             folder.commit()
+        if page is not None:
+            write_page(page, found, _words_of_compare(file, on, variants, repeat))
     if as_json:
         printing.print_json(found.as_json())
         return
@@ -411,8 +414,23 @@ def compare(
     console.print(comparison_table(found))
     for why in found.doubts:
         printing.tell(f"In doubt: {why}")
-    if out is not None:
-        printing.tell(f"The figure: {out / 'compare.svg'}")
+    for what, place, name in (("figure", out, "compare.svg"), ("report", report, "index.html")):
+        if place is not None:
+            printing.tell(f"The {what}: {place / name}")
+
+
+def _substrates(text: str | None) -> list[Substrate] | None:
+    words = None if text is None else text.split(",")
+    for word in words or ():
+        if word not in SUBSTRATES:
+            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, SUBSTRATES)}")
+    return None if words is None else [each for each in SUBSTRATES if each in words]
+
+
+def _words_of_compare(file: Path, on: str | None, variants: str | None, repeat: int) -> list[str]:
+    options = {"--on": on, "--variants": variants, "--repeat": str(repeat)}
+    given = [word for pair in options.items() if pair[1] is not None for word in pair]
+    return ["ackclock", "compare", str(file), *map(str, given), "--report", "DIR"]
 
 
 def _words_outside_parentheses(text: str) -> list[str]:
@@ -420,6 +438,7 @@ def _words_outside_parentheses(text: str) -> list[str]:
     return [word.strip() for word in re.split(r",(?![^()]*\))", text)]
 
 
+app.command()(report)
 app.command()(drill)
 app.command()(judge)
 app.command()(play)
