@@ -16,6 +16,7 @@ __all__ = [
     "altman_predict",
     "bench_dumbbell",
     "bench_short",
+    "bits_per_second",
     "build",
     "check_scenario",
     "closed_to_programs",
@@ -32,6 +33,7 @@ __all__ = [
     "response",
     "schema",
     "senders",
+    "seconds",
     "simulate",
     "simulate_many",
     "simulate_to",
@@ -82,11 +84,16 @@ class Run:
     @property
     def quick_start(self) -> Table: ...
     @property
+    def flow_events(self) -> Table: ...
+    @property
     def flow_samples(self) -> Table: ...
     @property
     def link_samples(self) -> Table: ...
     @property
     def events(self) -> int: ...
+    def scenarios(self) -> list[str]:
+        """Return the scenarios as JSON texts, in the order of cells."""
+
     @property
     def captures(self) -> list[Path]: ...
     @property
@@ -159,6 +166,12 @@ def read_columns(table: str) -> str:
 
 def check_scenario(scenario: str) -> str:
     """Validate a scenario given as JSON text and return it with defaults. Raises BadInput."""
+
+def seconds(key: str, text: str) -> float:
+    """Return the seconds of a duration such as ``30 ms``, which stands under ``key``. Raises BadInput."""
+
+def bits_per_second(key: str, text: str) -> float:
+    """Return the bits per second of a rate such as ``10 Mbit/s``, which stands under ``key``. Raises BadInput."""
 
 def variant_name(variant: str, profile: str = "rfc") -> str:
     """Return the canonical name of a sender. Raises BadInput."""

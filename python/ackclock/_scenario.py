@@ -79,6 +79,11 @@ class ScenarioText(Table):
         """Return the scenario as the text of a scenario file."""
         return _to_toml(self.to_dict())
 
+    def _repr_html_(self) -> str:
+        from ackclock.report.notebook import scenario_html  # noqa: PLC0415 - it draws
+
+        return scenario_html(cast("Any", self))
+
     def check(self) -> Self:
         """Return the scenario as the core reads it, every name in its canonical form.
 

@@ -41,6 +41,24 @@ def _to_plain(value: object) -> object:
 
 _PLAIN = frozenset((int, float, str))
 
+#: The values of a list, and the letters of a text, that are printed.
+_FIRST_VALUES = 6
+_FIRST_LETTERS = 200
+
+
+def shortened(value: object) -> str:
+    """Return a value as text; of a long list its beginning, and how much there is."""
+    if isinstance(value, tuple):
+        items = cast("tuple[object, ...]", value)
+        first = [shortened(item) for item in items[:_FIRST_VALUES]]
+        if len(items) > _FIRST_VALUES:
+            return f"({', '.join(first)}, … {len(items):,} in all)"
+        return f"({', '.join(first)}{',' if len(items) == 1 else ''})"
+    text = repr(value)
+    if isinstance(value, str) and len(text) > _FIRST_LETTERS:
+        return f"{text[:_FIRST_LETTERS]}… {len(value):,} letters"
+    return text
+
 
 @dataclass(frozen=True)
 class Table:
@@ -48,13 +66,27 @@ class Table:
 
     KIND: ClassVar[str | None] = None
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Give every class the text of this one; a dataclass would print all that it holds."""
+        super().__init_subclass__(**more)
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Table.__repr__
+
+    def __repr__(self) -> str:
+        """Return the keys that differ from their defaults; of long lists the beginning."""
+        keys = [
+            f"{part.name}={shortened(getattr(self, part.name))}"
+            for part in fields(self)
+            if self._is_told(part, getattr(self, part.name))
+        ]
+        return f"{type(self).__name__}({', '.join(keys)})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that differ from their defaults, as they would stand in a file."""
         table: dict[str, Any] = {} if self.KIND is None else {"kind": self.KIND}
         for part in fields(self):
             value = getattr(self, part.name)
-            always = part.metadata.get("always") or part.default is MISSING
-            if value is None or (not always and value in (part.default, ())):
+            if not self._is_told(part, value):
                 continue
             table[part.metadata.get("name") or part.name] = self._plain(part, value)
         return table
@@ -69,6 +101,12 @@ class Table:
                 read = part.metadata.get("read")
                 values[part.name] = read(table[name]) if read else table[name]
         return cls(**values)
+
+    @staticmethod
+    def _is_told(part: Field[Any], value: object) -> bool:
+        """Return true if a value differs from its key's default, or stands in every file."""
+        always = part.metadata.get("always") or part.default is MISSING
+        return value is not None and (always or value not in (part.default, ()))
 
     @staticmethod
     def _plain(part: Field[Any], value: object) -> object:

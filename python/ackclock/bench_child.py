@@ -70,7 +70,7 @@ def _run_packmime(
         "delivered_packets": row["delivered_packets"],
         "dropped_packets": row["dropped_packets"],
         "utilisation": row["utilisation"],
-        "events": run.events,
+        "events": run.clock_events,
         "connections": run.connections.num_rows,
     }
 

@@ -26,6 +26,7 @@ from ackclock._cli_live import (
     theory_lines,
 )
 from ackclock._cli_new import new
+from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
 from ackclock._plain import read_plainly
@@ -396,6 +397,10 @@ def compare(
     out: Annotated[
         Path | None, typer.Option(help="Write compare.json and compare.svg into this folder.")
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write a page of figures and tables into this folder."),
+    ] = None,
     allow_programs: AllowPrograms = False,
     as_root: AsRoot = False,
     as_json: AsJson = False,
@@ -410,6 +415,7 @@ def compare(
         folder = None
         if out is not None:
             folder = held.enter_context(Folder(out, "compare.json", "compare.svg"))
+        page = None if report is None else held.enter_context(Folder(report, "index.html"))
         with printing.status("comparing") as status:
             found = ackclock.compare(
                 scenario, on=substrates, variants=names, repeat=repeat, progress=status,
@@ -419,6 +425,8 @@ def compare(
             folder.stage("compare.json", json.dumps(found.as_json(), indent=2))
             folder.stage("compare.svg", found.svg())
             folder.commit()
+        if page is not None:
+            write_page(page, found, _words_of_compare(file, on, variants, repeat))
     if as_json:
         printing.print_json(found.as_json())
         return
@@ -427,8 +435,23 @@ def compare(
         _say(note)
     for why in found.doubts:
         printing.tell(f"In doubt: {why}")
-    if out is not None:
-        printing.tell(f"The figure: {out / 'compare.svg'}")
+    for what, place, name in (("figure", out, "compare.svg"), ("report", report, "index.html")):
+        if place is not None:
+            printing.tell(f"The {what}: {place / name}")
+
+
+def _substrates(text: str | None) -> list[Substrate] | None:
+    words = None if text is None else text.split(",")
+    for word in words or ():
+        if word not in SUBSTRATES:
+            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, SUBSTRATES)}")
+    return None if words is None else [each for each in SUBSTRATES if each in words]
+
+
+def _words_of_compare(file: Path, on: str | None, variants: str | None, repeat: int) -> list[str]:
+    options = {"--on": on, "--variants": variants, "--repeat": str(repeat)}
+    given = [word for pair in options.items() if pair[1] is not None for word in pair]
+    return ["ackclock", "compare", str(file), *map(str, given), "--report", "DIR"]
 
 
 def _substrates(on: str | None) -> list[Substrate] | None:
@@ -445,6 +468,7 @@ def _words_outside_parentheses(text: str) -> list[str]:
 
 
 app.command()(new)
+app.command()(report)
 app.command()(drill)
 app.command()(judge)
 app.command()(play)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _core, api
+from ackclock._shown import html_table
 from ackclock._words import SUBSTRATES, Substrate
 from ackclock.errors import BadInput
 from ackclock.events import Probe
@@ -20,8 +20,11 @@ from ackclock.scenario import Scenario
 from ackclock.senders import difference, senders_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
-    from matplotlib.figure import Figure
+
+    from ackclock.plots import Picture
 
 __all__ = ["METRICS", "Column", "Comparison", "Value", "compare"]
 
@@ -79,7 +82,7 @@ class Column:
     variant: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The results of one scenario on several substrates, or with several senders.
 
@@ -111,12 +114,8 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """Return one row a (flow or class, metric), with a :class:`Value` for each column."""
         table: dict[tuple[str, str], dict[str, list[float]]] = {}
-        for title, runs in self.runs.items():
-            for run in runs:
-                for flow, metrics in _metrics(run, self.link):
-                    for metric, value in metrics.items():
-                        values = table.setdefault((flow, metric), {})
-                        values.setdefault(title, []).append(value)
+        for title, _, flow, metric, value in self.values():
+            table.setdefault((flow, metric), {}).setdefault(title, []).append(value)
         order = [key for key, *_ in METRICS]
         flows = list(dict.fromkeys(flow for flow, _ in table))
         return [
@@ -130,6 +129,18 @@ class Comparison:
                 for value in values
             )
         ]
+
+    def values(self) -> Iterator[tuple[str, int, str, str, float]]:
+        """Yield column, number of the run, flow, metric and value of every run."""
+        for title, runs in self.runs.items():
+            for number, run in enumerate(runs):
+                for flow, metrics in _metrics(run, self.link):
+                    for metric, value in metrics.items():
+                        yield title, number, flow, metric, value
+
+    def traces(self) -> dict[str, pl.DataFrame]:
+        """Return what :meth:`plot` draws: ``windows``, ``queue``, ``theory``, as Polars frames."""
+        return _traces(self)
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as plain values."""
@@ -154,79 +165,101 @@ class Comparison:
             "notes": list(self.notes),
         }
 
-    def plot(self) -> Figure:
-        """Return a figure of every flow's window and of the link's queue over time."""
-        import polars as pl  # noqa: PLC0415 - only for those who draw
+    def plot(self) -> Picture:
+        """Return a figure of the windows of flows, six at most, and of the link's queue."""
+        from ackclock import plots  # noqa: PLC0415 - only for those who draw
 
-        from ackclock.plots import COLOURS, figure, styled  # noqa: PLC0415
+        return plots.windows_beside(**self.traces(), link=self.link)
 
-        classes = {spec.name for spec in self.scenario.traffic}
-        told = dict.fromkeys(row["flow"] for row in self.rows())
-        flows = [flow for flow in told if flow not in classes]
-        names = ("blue", "orange", "green", "purple", "red", "sky", "pink", "grey")
-        colours = {title: COLOURS[names[n % len(names)]] for n, title in enumerate(self.columns)}
-        with styled():
-            made, axes = figure(
-                1.7 * (len(flows) + 1) + 0.4, len(flows) + 1, 1, sharex=True, squeeze=False
-            )
-            for place, (title, runs) in enumerate(self.runs.items()):
-                for n, run in enumerate(runs):
-                    style = {
-                        "color": colours[title],
-                        "alpha": 1.0 if n == 0 else 0.35,
-                        # Where they agree, a later line lies within the one before.
-                        "lw": max(2.4 - 0.8 * place, 0.9) if len(self.runs) > 1 else 1.2,
-                    }
-                    if run.theory is not None:
-                        _draw_theory(axes, flows, run.theory, title, style)
-                        continue
-                    samples = pl.DataFrame(run.flow_samples).with_columns(
-                        pl.col("flow").cast(pl.String)
-                    )
-                    for row, flow in enumerate(flows):
-                        of = samples.filter(pl.col("flow") == flow)
-                        axes[row][0].step(
-                            of["time_s"].to_numpy(),
-                            of["cwnd_segments"].to_numpy(),
-                            where="post",
-                            label=title if n == 0 else None,
-                            **style,
-                        )
-                    queue = _of_link(run, self.link)
-                    axes[-1][0].step(
-                        queue["time_s"].to_numpy(),
-                        queue["queue_packets"].to_numpy(),
-                        where="post",
-                        **style,
-                    )
-            for place, flow in enumerate(flows):
-                # A name is shown as it is, whatever signs of a dollar it holds.
-                axes[place][0].set_title(f"{flow}: congestion window", parse_math=False)
-                axes[place][0].set(ylabel="segments", ylim=(0, None))
-            if axes[0][0].get_legend_handles_labels()[0]:
-                axes[0][0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4)
-            axes[-1][0].set_title(f"{self.link}: queue", parse_math=False)
-            axes[-1][0].set(ylabel="packets", ylim=(0, None), xlabel="time (s)")
-        return made
+    def report(self, directory: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write a page on the comparison, with its figures, their data and their code.
+
+        Parameters
+        ----------
+        directory
+            The folder; it is made if it is not there.
+        title
+            The title of the page; default: the scenario's.
+
+        Returns
+        -------
+        Path
+            The page, ``DIRECTORY/index.html``.
+        """
+        from ackclock.report import write_report  # noqa: PLC0415
+
+        return write_report(self, directory, title=title)
+
+    def __repr__(self) -> str:
+        """Return the columns, and the number of runs in each."""
+        runs = ", ".join(f"{title}: {len(runs)}" for title, runs in self.runs.items())
+        flows = len(self.scenario.flows)
+        return f"Comparison(runs of {runs}; {flows} flow{'' if flows == 1 else 's'})"
+
+    def _repr_html_(self) -> str:
+        return _html(self)
 
     def svg(self) -> str:
         """Return the figure as the text of an SVG file, whose letters are the viewer's fonts'."""
         from ackclock.plots.style import to_svg_file  # noqa: PLC0415 - only for those who draw
 
-        with warnings.catch_warnings():
-            # The name of a flow may have letters that the font lacks by which it is measured.
-            warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
-            return to_svg_file(self.plot(), "compare")
+        return to_svg_file(self.plot(), "compare")
 
 
-def _draw_theory(
-    axes: Any, flows: Sequence[str], report: dict[str, Any], title: str, style: dict[str, Any]
-) -> None:
-    """Draw the mean window that closed forms give as a line across the run."""
-    known = {told["flow"]: told["cwnd_mean_segments"] for told in report["flows"]}
-    for row, flow in enumerate(flows):
-        if known.get(flow) is not None:
-            axes[row][0].axhline(known[flow], label=title, linestyle="--", **style)
+def _traces(found: Comparison) -> dict[str, pl.DataFrame]:
+    import polars as pl  # noqa: PLC0415
+
+    windows = [pl.DataFrame(schema={"column": pl.String, "run": pl.Int64, "flow": pl.String})]
+    queue = [pl.DataFrame(schema={"column": pl.String, "run": pl.Int64, "time_s": pl.Float64})]
+    means: list[dict[str, Any]] = []
+    for title, runs in found.runs.items():
+        for number, run in enumerate(runs):
+            if run.theory is not None:
+                means += [
+                    {
+                        "column": title,
+                        "flow": told["flow"],
+                        "cwnd_mean_segments": told["cwnd_mean_segments"],
+                    }
+                    for told in run.theory["flows"]
+                ]
+                continue
+            own = (pl.lit(title).alias("column"), pl.lit(number, pl.Int64).alias("run"))
+            samples = pl.DataFrame(run.flow_samples)
+            windows.append(
+                samples.select(*own, pl.col("flow").cast(pl.String), "time_s", "cwnd_segments")
+            )
+            queue.append(_of_link(run, found.link).select(*own, "time_s", "queue_packets"))
+    schema = {"column": pl.String, "flow": pl.String, "cwnd_mean_segments": pl.Float64}
+    return {
+        "windows": pl.concat(windows, how="diagonal"),
+        "queue": pl.concat(queue, how="diagonal"),
+        "theory": pl.DataFrame(means, schema=schema),
+    }
+
+
+#: The rows of a comparison that a notebook shows.
+_MOST_SHOWN = 60
+
+
+def _html(found: Comparison) -> str:
+    """Return the metrics as a table for a notebook, and the figure."""
+    shown = {key: (name, unit, factor, digits) for key, name, unit, factor, digits in METRICS}
+    table: list[dict[str, str]] = []
+    rows = found.rows()
+    for row in rows[:_MOST_SHOWN]:
+        name, unit, factor, digits = shown[row["metric"]]
+        cells = {"flow": row["flow"], " ": f"{name} ({unit})" if unit else name}
+        for title in found.columns:
+            value = row[title]
+            ci = "" if value.ci is None else f" ± {value.ci * factor:.{digits}f}"
+            known = math.isfinite(value.mean)
+            cells[title] = f"{value.mean * factor:.{digits}f}{ci}" if known else "–"
+        table.append(cells)
+    columns = ["flow", " ", *found.columns]
+    from ackclock.plots.style import to_notebook_svg  # noqa: PLC0415 - only for those who draw
+
+    return html_table(table, columns, total=len(rows)) + to_notebook_svg(found.plot())
 
 
 def compare(

@@ -1,8 +1,7 @@
-"""Results of a run: Arrow tables, and the first picture of them."""
+"""Results of a run: Arrow tables, and pictures of them."""
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Sequence
@@ -11,29 +10,40 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ackclock import _core, _notebook
+from ackclock._shown import html_table
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
-    from matplotlib.figure import Figure
 
-    from ackclock import _core
+    from ackclock.plots import Picture
+    from ackclock.scenario import Scenario
 
-__all__ = ["TABLES", "Run"]
+__all__ = ["EVENT_KINDS", "TABLES", "Run"]
 
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
 TABLES = (
     *("flows", "links", "sources", "crossings", "objects", "connections", "pages"),
-    *("videos", "quick_start", "flow_samples", "link_samples"),
+    *("videos", "quick_start", "flow_events", "flow_samples", "link_samples"),
 )
 
+#: The kinds of rows of ``flow_events``.
+EVENT_KINDS = (
+    *("fast_retransmit", "timeout", "recovery_begins", "recovery_ends", "undo", "ecn"),
+    *("idle_restart", "slow_start_ends"),
+)
+
+#: The columns that a notebook shows of a run.
 _SHOWN = {
     "flows": (
         *("cell", "flow", "variant", "goodput_bps", "segments_retransmitted", "timeouts"),
-        "outcome",
+        *("srtt_mean_s", "completed_s", "outcome"),
     ),
     "links": ("cell", "link", "direction", "utilisation", "dropped_packets", "queue_delay_mean_s"),
+    "sources": ("cell", "source", "link", "offered_packets", "dropped_packets"),
+    "videos": ("cell", "flow", "startup_s", "stall_s", "underflows", "discarded", "mean_rate_bps"),
 }
 _SHOWN_ROWS = 20
 
@@ -63,8 +73,8 @@ class Run:
         if name in self._in_files:
             import pyarrow.parquet as pq  # noqa: PLC0415 - only where a run was large
 
-            return pq.read_table(self._in_files[name])
-        return _arrow(getattr(self._core, name))
+            return _named(name, pq.read_table(self._in_files[name]))
+        return _arrow(name, getattr(self._core, name))
 
     @cached_property
     def flows(self) -> pa.Table:
@@ -112,6 +122,11 @@ class Run:
         return self._table("quick_start")
 
     @cached_property
+    def flow_events(self) -> pa.Table:
+        """One row an event of a sender that a probe looks at: a loss, a timeout, a repair."""
+        return self._table("flow_events")
+
+    @cached_property
     def flow_samples(self) -> pa.Table:
         """The samples of the probes of flows."""
         return self._table("flow_samples")
@@ -122,9 +137,21 @@ class Run:
         return self._table("link_samples")
 
     @property
-    def events(self) -> int:
-        """The number of events that the clock handled."""
+    def clock_events(self) -> int:
+        """The number of events that the simulator's clock handled."""
         return self._core.events
+
+    @cached_property
+    def scenarios(self) -> tuple[Scenario, ...]:
+        """The scenarios that were run, in the order of ``cell``."""
+        from ackclock.scenario import Scenario  # noqa: PLC0415 - not every run needs its classes
+
+        return tuple(Scenario.from_table(json.loads(text)) for text in self._core.scenarios())
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that was run; of many runs that of the first."""
+        return self.scenarios[0]
 
     @property
     def captures(self) -> list[Path]:
@@ -290,86 +317,263 @@ class Run:
             raise BadInput(str(error)) from None
         return path
 
-    def plot_cwnd(self, flow: str | None = None) -> Figure:
-        """Return a figure of the congestion window, and the threshold, over time.
+    def events(self, flow: str | None = None, event: str | None = None) -> pa.Table:
+        """Return the events of senders: losses found, timeouts, repairs, restarts, marks.
+
+        They are recorded of the flows that a probe looks at, and in the probe's span.
+
+        Parameters
+        ----------
+        flow
+            The flow, by its name; default: all.
+        event
+            The kind: ``fast_retransmit``, ``timeout``, ``recovery_begins``, ``recovery_ends``,
+            ``undo``, ``ecn``, ``idle_restart`` or ``slow_start_ends``; default: all.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows of ``flow_events``: time, flow, event, and window, threshold and acknowledged
+            data after it.
+
+        Raises
+        ------
+        BadInput
+            No probe recorded the flow, or there is no such kind.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        kept = pl.lit(value=True)
+        if event is not None:
+            if event not in EVENT_KINDS:
+                near = get_close_matches(event, EVENT_KINDS, n=1)
+                known = f"did you mean `{near[0]}`?" if near else ", ".join(EVENT_KINDS)
+                raise BadInput(f"events: `{event}` is no kind of event ({known})")
+            kept &= pl.col("event").cast(pl.String) == event
+        if flow is not None:
+            self._recorded("events", flow)
+            kept &= pl.col("flow").cast(pl.String) == flow
+        rows = pl.DataFrame(self.flow_events).with_row_index().filter(kept)["index"]
+        return self.flow_events.take(rows.to_arrow())
+
+    def throughput(
+        self, every: str = "100 ms", flow: str | None = None, *, cell: int | None = None
+    ) -> pa.Table:
+        """Return the throughput of flows over time, from the samples of their probes.
+
+        Parameters
+        ----------
+        every
+            The length of the intervals.
+        flow
+            The flow, by its name; default: every flow that a probe recorded.
+        cell
+            The number of the run, of many.
+
+        Returns
+        -------
+        pyarrow.Table
+            ``time_s`` (the beginning of the interval), ``flow``, ``throughput_bps`` (payload that
+            was acknowledged, over the length of the interval).
+
+        Raises
+        ------
+        BadInput
+            ``every`` is no time, or no probe recorded the flow.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        from ackclock import traces  # noqa: PLC0415
+
+        self._recorded("throughput", flow)
+        seconds = _core.seconds("throughput: every", every)
+        rates = traces.throughput(self, seconds, cell=cell)
+        if flow is not None:
+            rates = rates.filter(pl.col("flow") == flow)
+        table = rates.to_arrow(compat_level=pl.CompatLevel.oldest())
+        return _named("throughput", table)
+
+    def plot_cwnd(self, flow: str | None = None, *, cell: int | None = None) -> Picture:
+        """Return a figure of congestion windows, thresholds and the senders' events over time.
 
         Parameters
         ----------
         flow
             The flow, by its name; default: every flow that a probe recorded.
+        cell
+            The number of the run, of many.
 
         Returns
         -------
-        matplotlib.figure.Figure
-            The figure; it is not shown.
+        Picture
+            A Matplotlib figure, which a notebook shows; ``savefig`` writes it.
 
         Raises
         ------
         BadInput
             No probe recorded the flow.
         """
-        import polars as pl  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415 - only for those who draw
+        from ackclock import plots  # noqa: PLC0415 - only for those who draw
 
-        samples = pl.DataFrame(self.flow_samples)
-        if "cell" in samples.columns:
-            raise BadInput("plot_cwnd: expected one run, not many")
-        names: list[str] = samples["flow"].cast(pl.String).unique(maintain_order=True).to_list()
+        samples, events = self._traces("plot_cwnd", flow, cell)
+        return plots.windows(samples, events, flows=_only(flow))
+
+    def plot_throughput(
+        self, every: str = "100 ms", flow: str | None = None, *, cell: int | None = None
+    ) -> Picture:
+        """Return a figure of the throughput of flows over time; see :meth:`throughput`."""
+        import polars as pl  # noqa: PLC0415
+
+        from ackclock import plots  # noqa: PLC0415
+
+        self._recorded("plot_throughput", flow, required=True)
+        rates = pl.DataFrame(self.throughput(every, flow, cell=cell))
+        return plots.throughput(rates)
+
+    def plot_rtt(self, flow: str | None = None, *, cell: int | None = None) -> Picture:
+        """Return a figure of the smoothed round-trip times of flows over time."""
+        from ackclock import plots  # noqa: PLC0415
+
+        samples, _ = self._traces("plot_rtt", flow, cell)
+        return plots.round_trips(samples, flows=_only(flow))
+
+    def plot_sequence(
+        self,
+        flow: str | None = None,
+        near: tuple[float, float] | None = None,
+        *,
+        cell: int | None = None,
+    ) -> Picture:
+        """Return the time-sequence diagram of a flow: sent, acknowledged, sent again.
+
+        Parameters
+        ----------
+        flow
+            The flow, by its name; default: the first that a probe recorded.
+        near
+            A span in seconds that is drawn once more on its own; default: round the first loss.
+        cell
+            The number of the run, of many.
+        """
+        from ackclock import plots  # noqa: PLC0415
+
+        samples, events = self._traces("plot_sequence", flow, cell)
+        return plots.sequence(samples, events, flow=flow, near=near)
+
+    def plot_queue(self, link: str | None = None, *, cell: int | None = None) -> Picture:
+        """Return a figure of queues over time, and of the delay where the rate is constant.
+
+        Parameters
+        ----------
+        link
+            The link, by its name; default: every link that a probe recorded.
+        cell
+            The number of the run, of many.
+        """
+        import polars as pl  # noqa: PLC0415
+
+        from ackclock import plots, traces  # noqa: PLC0415
+
+        samples = traces.queues(self, cell=cell)
+        known = samples["link"].unique(maintain_order=True).to_list()
+        if not known:
+            raise BadInput("plot_queue: no link was recorded; add ac.Probe(link=...)")
+        if link is not None and link not in known:
+            raise BadInput(
+                f"plot_queue: no probe recorded link `{link}` (recorded: {', '.join(known)})"
+            )
+        if link is not None:
+            samples = samples.filter(pl.col("link") == link)
+        return plots.queues(samples)
+
+    def plot_transfers(self, *, cell: int | None = None) -> Picture:
+        """Return the distribution of transfer times, a line a flow or traffic class."""
+        from ackclock import plots, traces  # noqa: PLC0415
+
+        found = traces.transfers(self, cell=cell)
+        if found.is_empty():
+            raise BadInput("plot_transfers: no transfer was completed")
+        return plots.distribution(
+            found, value="transfer_s", by="name", label="transfer time (s)", title="Transfer times"
+        )
+
+    def report(self, directory: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write a page on the run: figures, tables, the data and the code behind them.
+
+        Parameters
+        ----------
+        directory
+            The folder; it is made if it is not there.
+        title
+            The title of the page; default: the scenario's.
+
+        Returns
+        -------
+        Path
+            The page, ``DIRECTORY/index.html``.
+
+        Raises
+        ------
+        BadInput
+            The folder cannot be written to.
+        """
+        from ackclock.report import write_report  # noqa: PLC0415
+
+        return write_report(self, directory, title=title)
+
+    def _traces(
+        self, caller: str, flow: str | None, cell: int | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        from ackclock import traces  # noqa: PLC0415
+
+        self._recorded(caller, flow, required=True)
+        try:
+            samples, events = (
+                traces.frame(self, table, cell) for table in ("flow_samples", "flow_events")
+            )
+        except BadInput as error:
+            raise BadInput(f"{caller}: {error}") from None
+        return samples, events
+
+    def _recorded(self, caller: str, flow: str | None, *, required: bool = False) -> None:
+        """Refuse a flow that no probe recorded, and with ``required`` runs without any."""
+        import polars as pl  # noqa: PLC0415
+
+        column = pl.DataFrame(self.flow_samples)["flow"].cast(pl.String)
+        names: list[str] = column.unique(maintain_order=True).to_list()
         if flow is not None and flow not in names:
-            known = ", ".join(names) or "none; add ac.Probe(flow=...) to the scenario"
-            raise BadInput(f"plot_cwnd: no probe recorded flow `{flow}` (recorded: {known})")
-        if not names:
-            raise BadInput("plot_cwnd: no flow was recorded; add ac.Probe(flow=...)")
-        figure = Figure(figsize=(7.0, 3.5), layout="constrained")
-        axes = figure.add_subplot(xlabel="time (s)", ylabel="cwnd (segments)")
-        for name in names if flow is None else [flow]:
-            rows = samples.filter(pl.col("flow").cast(pl.String) == name)
-            time_s = rows["time_s"].to_numpy()
-            (line,) = axes.step(
-                time_s, rows["cwnd_segments"].to_numpy(), where="post", lw=1.0, label=name
-            )
-            axes.step(
-                time_s,
-                rows["ssthresh_segments"].to_numpy(),
-                where="post",
-                lw=0.8,
-                ls=":",
-                color=line.get_color(),
-            )
-        axes.set_ylim(bottom=0.0)
-        axes.legend(title="flow (dotted: ssthresh)", fontsize="small", title_fontsize="small")
-        return figure
+            known = ", ".join(names[:_SHOWN_ROWS]) or "none; add ac.Probe(flow=...) to the scenario"
+            raise BadInput(f"{caller}: no probe recorded flow `{flow}` (recorded: {known})")
+        if required and not names:
+            raise BadInput(f"{caller}: no flow was recorded; add ac.Probe(flow=...)")
 
     def __repr__(self) -> str:
         """Return the number of rows of each table."""
         rows = ", ".join(f"{name}={getattr(self, name).num_rows}" for name in TABLES)
-        return f"Run({rows}, events={self.events})"
+        return f"Run({rows}, clock_events={self.clock_events})"
 
     def _repr_html_(self) -> str:
         return "".join(self._table_html(name, columns) for name, columns in _SHOWN.items())
 
     def _table_html(self, name: str, columns: tuple[str, ...]) -> str:
-        import polars as pl  # noqa: PLC0415
-
-        whole_run = pl.DataFrame(getattr(self, name)).filter(pl.col("measure") == "run")
-        shown = [column for column in columns if column in whole_run.columns]
-        head = "".join(f"<th>{column}</th>" for column in shown)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{_cell(row[column])}</td>" for column in shown) + "</tr>"
-            for row in whole_run.head(_SHOWN_ROWS).to_dicts()
-        )
-        beyond = whole_run.height - _SHOWN_ROWS
-        more = f"<p>and {beyond} more</p>" if beyond > 0 else ""
-        return f"<h4>{name}</h4><table><tr>{head}</tr>{body}</table>{more}"
+        rows = [row for row in self.rows(name) if row.get("measure", "run") == "run"]
+        if not rows:
+            return ""
+        shown = [column for column in columns if column in rows[0]]
+        return html_table(rows[:_SHOWN_ROWS], shown, caption=name, total=len(rows))
 
 
-def _arrow(table: _core.Table) -> pa.Table:
+def _arrow(name: str, table: _core.Table) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - takes a third of a second, and rows() does without
 
-    return pa.table(table)
+    return _named(name, pa.table(table))
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.6g}" if isinstance(value, float) else html.escape(str(value))
+def _named(name: str, table: pa.Table) -> pa.Table:
+    """Return a table that a notebook shows under its name."""
+    _notebook.register()
+    return table.replace_schema_metadata({_notebook.NAMED: name})
+
+
+def _only(flow: str | None) -> list[str]:
+    return [] if flow is None else [flow]

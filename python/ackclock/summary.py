@@ -64,6 +64,7 @@ def summarise(run: Run) -> dict[str, Any]:
         "videos": [{"name": row["flow"]} | _but(row, "flow") for row in run.rows("videos")],
         "probes": _probes(run),
         "searched": _searched(table.get("traffic", ()), whole["links"]),
+        "flow_events": run.rows("flow_events"),
         "measures": {measure: of(measure) for measure in measures if measure != "run"},
     }
 

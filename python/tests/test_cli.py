@@ -181,7 +181,8 @@ def test_run_writes_tables(
     assert tables == {
         *("flows.parquet", "links.parquet", "sources.parquet"),
         *("crossings.parquet", "objects.parquet", "connections.parquet", "pages.parquet"),
-        *("videos.parquet", "quick_start.parquet", "flow_samples.parquet", "link_samples.parquet"),
+        *("videos.parquet", "quick_start.parquet", "flow_events.parquet"),
+        *("flow_samples.parquet", "link_samples.parquet"),
     }
     metadata = pq.read_metadata(out / "flows.parquet").metadata
     assert json.loads(metadata[b"ackclock.scenario"])["duration"] == "5 s"

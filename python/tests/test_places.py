@@ -28,6 +28,8 @@ COMMAND = Path(sys.executable).parent / "ackclock"
 WRITERS: dict[str, tuple[str, ...]] = {
     "run --out": ("run", "long.toml", "--out"),
     "run --pcap": ("run", "long.toml", "--pcap"),
+    "report --out": ("report", "long.toml", "--out"),
+    "compare --report": ("compare", "long.toml", "--on", "sim", "--repeat", "1", "--report"),
     "compare --out": ("compare", "long.toml", "--on", "sim", "--repeat", "1", "--out"),
     "reproduce --out": ("reproduce", "altman1997", "--out"),
     "judge --out": ("judge", "--out"),
@@ -82,7 +84,7 @@ def test_the_list_has_every_command_that_writes() -> None:
     command: Any = typer.main.get_command(cli.app)
     for name, each in command.commands.items():
         for parameter in getattr(each, "params", []):
-            if parameter.name in {"out", "pcap"}:
+            if parameter.name in {"out", "pcap", "report"}:
                 found.add(f"{name} --{parameter.name}")
     assert found == set(WRITERS)
 

@@ -19,6 +19,7 @@ mod input;
 mod live;
 mod load;
 mod packmime;
+mod quantity;
 mod routing;
 mod store;
 mod stream;
@@ -41,6 +42,7 @@ pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_colum
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
 pub use packmime::packmime;
+pub use quantity::{bits_per_second, seconds};
 pub use routing::{BenchRouter, RouterBench};
 pub use store::{Report, expect_tables, write, write_reported};
 pub use stream::simulate_to;

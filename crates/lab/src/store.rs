@@ -28,7 +28,7 @@ const ZSTD_LEVEL: i32 = 3;
 const OF_EVENTS: [&str; 3] = ["connections", "objects", "pages"];
 
 /// The files of a run, by their names: those of its tables, and those that runs of some kinds have alone.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "flows",
     "links",
     "sources",
@@ -38,6 +38,7 @@ const TABLES: [&str; 11] = [
     "pages",
     "videos",
     "quick_start",
+    "flow_events",
     "flow_samples",
     "link_samples",
 ];

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use ackclock_sim::Run;
 use ackclock_sim::records::{
-    Connections, CrossingRow, FlowRow, LinkRow, Objects, Outcome, PageRow, QuickStartRow,
-    SourceRow, VideoRow,
+    Connections, CrossingRow, FlowEventKind, FlowEventRow, FlowRow, FlowSamples, LinkRow, Objects,
+    Outcome, PageRow, QuickStartRow, SourceRow, VideoRow,
 };
 use ackclock_units::Instant;
 use arrow_array::types::Int32Type;
@@ -52,6 +52,8 @@ pub struct Tables {
     pub videos: Table,
     /// One row a step of a Quick-Start request, at a router or at the end that asked.
     pub quick_start: Table,
+    /// One row an event of a flow's sender.
+    pub flow_events: Table,
     /// One row a sample of a flow.
     pub flow_samples: Table,
     /// One row a sample of a link.
@@ -77,7 +79,7 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 11] {
+    pub fn all(&self) -> [&Table; 12] {
         [
             &self.flows,
             &self.links,
@@ -88,6 +90,7 @@ impl Tables {
             &self.pages,
             &self.videos,
             &self.quick_start,
+            &self.flow_events,
             &self.flow_samples,
             &self.link_samples,
         ]
@@ -109,6 +112,7 @@ impl Tables {
             pages: pages(runs, cells),
             videos: videos(runs, cells),
             quick_start: quick_start(runs, cells),
+            flow_events: flow_events(runs, cells),
             flow_samples: flow_samples(runs, cells),
             link_samples: link_samples(runs, cells),
             events: runs.iter().map(|run| run.events).sum(),
@@ -393,8 +397,37 @@ fn quick_start(runs: &[Run], cells: bool) -> Table {
         .table("quick_start")
 }
 
+fn flow_events(runs: &[Run], cells: bool) -> Table {
+    let rows = || runs.iter().flat_map(|run| &run.flow_events);
+    let columns = |of: fn(&FlowEventRow) -> u32| -> Vec<Vec<u32>> {
+        runs.iter().map(|run| run.flow_events.iter().map(of).collect()).collect()
+    };
+    let (flows, kinds) = (columns(|row| row.flow), columns(|row| row.kind as u32));
+    let (mut flows, mut kinds) = (flows.iter(), kinds.iter());
+    let known = |segments: f64| (!segments.is_nan()).then_some(segments);
+    Columns::new(runs, cells, |run| run.flow_events.len())
+        .number("time_s", rows().map(|row| seconds(row.time_ns)))
+        .names("flow", runs, |run| {
+            let of_run = flows.next().map_or(&[][..], Vec::as_slice);
+            (of_run, run.flow_names.iter().map(|name| &**name).collect())
+        })
+        .names("event", runs, |_| {
+            let of_run = kinds.next().map_or(&[][..], Vec::as_slice);
+            (of_run, FlowEventKind::ALL.iter().map(|kind| kind.as_str()).collect())
+        })
+        .number("cwnd_segments", rows().map(|row| row.cwnd_segments))
+        .optional("ssthresh_segments", rows().map(|row| known(row.ssthresh_segments)))
+        .count("acked_bytes", rows().map(|row| row.acked_bytes))
+        .table("flow_events")
+}
+
 fn flow_samples(runs: &[Run], cells: bool) -> Table {
     let samples = || runs.iter().map(|run| &run.flow_samples);
+    let again = || samples().flat_map(|s| &s.segments_retransmitted);
+    let sent = |of: &'_ FlowSamples| -> Vec<u64> {
+        let rows = of.acked_bytes.iter().zip(&of.outstanding_bytes);
+        rows.map(|(acked, outstanding)| acked + u64::from(*outstanding)).collect()
+    };
     Columns::new(runs, cells, |run| run.flow_samples.time_ns.len())
         .number("time_s", samples().flat_map(|s| &s.time_ns).map(|ns| seconds(*ns)))
         .names("flow", runs, |run| {
@@ -405,6 +438,10 @@ fn flow_samples(runs: &[Run], cells: bool) -> Table {
         .recorded("srtt_s", samples().flat_map(|s| &s.srtt_s))
         .recorded("in_flight_segments", samples().flat_map(|s| &s.in_flight_segments))
         .recorded("playout_s", samples().flat_map(|s| &s.playout_s))
+        .count("acked_bytes", samples().flat_map(|s| &s.acked_bytes).copied())
+        .count("sent_bytes", samples().flat_map(sent))
+        .count("segments_retransmitted", again().map(|count| u64::from(*count)))
+        .recorded("resent_at_bytes", samples().flat_map(|s| &s.resent_at_bytes))
         .table("flow_samples")
 }
 

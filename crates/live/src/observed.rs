@@ -1,5 +1,6 @@
 //! Observations of the state of senders.
 
+use ackclock_sim::records::SenderState;
 use ackclock_units::Instant;
 
 use crate::sys::TcpInfo;
@@ -18,6 +19,38 @@ pub struct SenderSample {
     pub srtt_s: f64,
     /// Sent, and neither acknowledged nor held to be lost.
     pub in_flight_segments: f64,
+    /// Data acknowledged since the connection began.
+    pub acked: u64,
+    /// Data sent since then, retransmissions not counted.
+    pub sent: u64,
+    /// Data segments sent again since then.
+    pub retransmitted: u64,
+    /// The offset in the stream of the last of these; the kernel does not tell it.
+    pub resent_at: Option<u64>,
+}
+
+/// The states of the congestion control as `tcp_info` has them (`TCP_CA_CWR`, `TCP_CA_Recovery`).
+const CWR: u8 = 2;
+const RECOVERY: u8 = 3;
+
+/// The state of a kernel's sender, in which [`EventWatch`](ackclock_sim::records::EventWatch) finds events. The kernel
+/// counts neither marks nor reductions: `before` has what was counted so far.
+pub fn sender_state(before: &SenderState, ca_before: u8, info: &TcpInfo) -> SenderState {
+    let entered = |state| u64::from(info.ca_state == state && ca_before != state);
+    let threshold = info.ssthresh != TcpInfo::NO_THRESHOLD;
+    let acked = info.data_acked();
+    SenderState {
+        timeouts: u64::from(info.total_rto),
+        loss_reductions: before.loss_reductions + entered(RECOVERY),
+        ecn_reductions: before.ecn_reductions + entered(CWR),
+        in_recovery: info.ca_state == RECOVERY,
+        in_slow_start: info.cwnd < info.ssthresh,
+        acked,
+        sent: acked + u64::from(info.unacked) * u64::from(info.snd_mss),
+        cwnd_segments: f64::from(info.cwnd),
+        ssthresh_segments: if threshold { f64::from(info.ssthresh) } else { f64::NAN },
+        ..SenderState::default()
+    }
 }
 
 /// The observations of a connection up to a moment.
@@ -68,6 +101,11 @@ impl Observed {
 
 #[cfg(test)]
 mod tests {
+    use FlowEventKind::{
+        Ecn, FastRetransmit, RecoveryBegins, RecoveryEnds, SlowStartEnds, Timeout,
+    };
+    use ackclock_sim::records::{EventWatch, FlowEventKind};
+
     use super::*;
 
     fn info(ca_state: u8, cwnd: u32, ssthresh: u32) -> TcpInfo {
@@ -100,5 +138,44 @@ mod tests {
             rto_sum_us: 1_400_000,
         };
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn events_of_the_kernel_are_changes_of_its_state() {
+        // Slow start ends with a loss; the repair is over; then a mark; then a timeout, and its repair.
+        let at = |ca_state, acked: u64, total_rto| TcpInfo {
+            bytes_acked: acked + 1,
+            unacked: 4,
+            snd_mss: 1000,
+            total_rto,
+            ..info(ca_state, 20, 20)
+        };
+        let looks = [
+            info(0, 10, TcpInfo::NO_THRESHOLD),
+            at(3, 5000, 0),
+            at(0, 10_000, 0),
+            at(2, 11_000, 0),
+            at(4, 12_000, 1),
+            at(0, 16_000, 1),
+        ];
+        let (mut watch, mut counted, mut before) =
+            (EventWatch::default(), SenderState::default(), 0);
+        let mut found = Vec::new();
+        for look in &looks {
+            counted = sender_state(&counted, before, look);
+            watch.see(counted, |kind| found.push(kind));
+            before = look.ca_state;
+        }
+        let expected = [
+            SlowStartEnds,
+            FastRetransmit,
+            RecoveryBegins,
+            RecoveryEnds,
+            Ecn,
+            Timeout,
+            RecoveryBegins,
+            RecoveryEnds,
+        ];
+        assert_eq!(found, expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Results of our own ends, and of the routers of the path.
 
 use ackclock_net::path::Decided;
-use ackclock_sim::records::VideoRow;
+use ackclock_sim::records::{FlowEventRow, VideoRow};
 use ackclock_tcp::{Failure, QuickStartEvent, SenderStats};
 use ackclock_units::{Bytes, Instant};
 
@@ -15,6 +15,8 @@ pub struct HostResults {
     pub app_log: AppLog,
     /// Samples for probes, by the number of the connection.
     pub samples: Vec<(usize, Vec<SenderSample>)>,
+    /// The events of their senders, by the number of the connection.
+    pub flow_events: Vec<(usize, Vec<FlowEventRow>)>,
     /// The rows of the videos that were played.
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, by the number of the connection.
@@ -58,6 +60,8 @@ pub struct OwnResults {
     pub app_log: AppLog,
     /// Samples for probes, by the number of the connection.
     pub samples: Vec<(usize, Vec<SenderSample>)>,
+    /// The events of their senders, by the number of the connection.
+    pub flow_events: Vec<(usize, Vec<FlowEventRow>)>,
     /// The rows of the videos that were played.
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, by the number of the connection.
@@ -75,6 +79,7 @@ impl OwnResults {
     pub fn take(&mut self, results: HostResults) {
         self.app_log.append(results.app_log);
         self.samples.extend(results.samples);
+        self.flow_events.extend(results.flow_events);
         self.videos.extend(results.videos);
         self.requests.extend(results.requests);
     }

@@ -75,6 +75,12 @@ pub fn rows(
             plan,
             &own.samples,
         ),
+        flow_events: watch::events_with_own(
+            &outcome.watched.flow_events,
+            scenario,
+            plan,
+            &own.flow_events,
+        ),
         objects: own.app_log.clone().objects(plan.flows.len(), &plan.connections),
         connections: connections(scenario, plan, hosts, outcome, own),
         quick_start: quick_start_rows(plan, &own.decisions, &own.requests),

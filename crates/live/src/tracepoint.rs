@@ -28,6 +28,8 @@ pub struct Probed {
     pub ssthresh: u32,
     /// The smoothed round-trip time, in microseconds.
     pub srtt_us: u32,
+    /// SND.UNA, as on the wire.
+    pub una: u32,
     /// Bytes sent and not acknowledged.
     pub in_flight: u32,
 }
@@ -88,6 +90,7 @@ impl FieldOffsets {
             cwnd: word(self.cwnd)?,
             ssthresh: word(self.ssthresh)?,
             srtt_us: word(self.srtt)?,
+            una: word(self.snd_una)?,
             in_flight: word(self.snd_nxt)?.wrapping_sub(word(self.snd_una)?),
         })
     }

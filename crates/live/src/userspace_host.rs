@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_packet::Flags;
+use ackclock_sim::records::{EventWatch, FlowEventRow, SenderState};
 use ackclock_sim::scenario::NetworkSpec;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::Stream;
@@ -40,6 +41,9 @@ pub struct UserspaceEnd {
     /// Samples for probes, and the values of the last one.
     samples: Vec<SenderSample>,
     before: Option<[u64; 4]>,
+    /// Events of the sender.
+    watch: EventWatch,
+    events: Vec<FlowEventRow>,
     /// The time at which all data was acknowledged, if it has an end.
     completed: Option<Instant>,
     /// The time at which nothing was left to do but to wait in TIME-WAIT.
@@ -99,6 +103,8 @@ impl UserspaceEnd {
             received: Bytes::ZERO,
             app_log: AppLog::default(),
             samples: Vec::new(),
+            watch: EventWatch::default(),
+            events: Vec::new(),
             before: None,
             completed: None,
             over: None,
@@ -187,6 +193,10 @@ impl UserspaceEnd {
             return;
         }
         let sender = self.endpoint.sender();
+        let mut kinds = Vec::new();
+        self.watch.see(SenderState::of(sender), |kind| kinds.push(kind));
+        let number = u32::try_from(self.recording.number).unwrap_or(u32::MAX);
+        self.events.extend(kinds.into_iter().map(|kind| self.watch.row(now, number, kind)));
         let [cwnd, threshold, srtt, in_flight] = [
             sender.cwnd().get(),
             sender.ssthresh().map_or(NONE, Bytes::get),
@@ -206,6 +216,11 @@ impl UserspaceEnd {
             ssthresh_segments: of(threshold, mss),
             srtt_s: of(srtt, 1e9),
             in_flight_segments: of(in_flight, mss),
+            acked: sender.acked().get(),
+            sent: sender.sent().get(),
+            retransmitted: sender.stats().segments_retransmitted,
+            resent_at: (sender.stats().segments_retransmitted > 0)
+                .then(|| sender.stats().resent_at),
         });
     }
 
@@ -337,6 +352,7 @@ impl Port for UserspaceHost {
         for (n, own) in &mut self.ends {
             results.app_log.append(std::mem::take(&mut own.app_log));
             results.samples.push((*n, std::mem::take(&mut own.samples)));
+            results.flow_events.push((*n, std::mem::take(&mut own.events)));
             results.videos.extend(app_log::video(&own.recording.name, &own.app, end));
             let log = own.endpoint.quick_start_log();
             results.requests.extend(log.iter().map(|event| (*n, *event)));

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ackclock_sim::plan::Plan;
-use ackclock_sim::records::FlowSamples;
+use ackclock_sim::records::{EventWatch, FlowEventRow, FlowSamples, SenderState};
 use ackclock_sim::scenario::{Every, Scenario, What};
 use ackclock_units::{Duration, Instant};
 
 use crate::addresses::flow_of;
 use crate::clock::Clock;
 use crate::diag::Diagnosis;
-use crate::observed::{Observed, SenderSample};
+use crate::observed::{Observed, SenderSample, sender_state};
 use crate::program_sockets::{ProgramSockets, SocketTotals};
 use crate::sys::TcpInfo;
 use crate::tracepoint::{Probed, Tracepoint};
@@ -54,6 +54,11 @@ pub struct Watcher {
     program_sockets: ProgramSockets,
     probed: Vec<Probed>,
     samples: FlowSamples,
+    /// By flow: its events are found here, and what was counted of them.
+    events: Vec<(EventWatch, SenderState)>,
+    rows: Vec<FlowEventRow>,
+    /// By flow: when a look found more segments sent again, and how many then.
+    retransmitted: Vec<Vec<(Instant, u64)>>,
 }
 
 /// The result of watching.
@@ -65,6 +70,8 @@ pub struct Watched {
     pub program_totals: Vec<Vec<Option<SocketTotals>>>,
     /// The samples of probes.
     pub samples: FlowSamples,
+    /// The events of all senders.
+    pub flow_events: Vec<FlowEventRow>,
     /// Events of the tracepoint that were lost.
     pub lost: u64,
 }
@@ -90,6 +97,9 @@ impl Watcher {
             program_sockets,
             probed: Vec::new(),
             samples: FlowSamples::default(),
+            events: vec![Default::default(); plan.flows.len()],
+            rows: Vec::new(),
+            retransmitted: vec![Vec::new(); plan.flows.len()],
         }
     }
 
@@ -133,12 +143,23 @@ impl Watcher {
         }
         self.keep_changes();
         let lost = self.tracepoint.as_ref().map_or(0, |tracepoint| tracepoint.lost);
-        Ok(Watched { snapshots, program_totals, samples: self.samples.in_order(), lost })
+        let (samples, flow_events) = (self.samples.in_order(), self.rows);
+        Ok(Watched { snapshots, program_totals, samples, flow_events, lost })
     }
 
     /// Looks at every connection.
     fn look(&mut self, now: Instant) -> io::Result<()> {
-        let Self { diagnoses, seen, last, cookies, program_sockets, .. } = self;
+        let Self {
+            diagnoses,
+            seen,
+            last,
+            cookies,
+            program_sockets,
+            events,
+            rows,
+            retransmitted,
+            ..
+        } = self;
         program_sockets.look(now, seen, last)?;
         for diagnosis in diagnoses {
             diagnosis.each(|connection| {
@@ -148,6 +169,18 @@ impl Watcher {
                 };
                 cookies.insert(connection.cookie);
                 seen.note(last[flow].as_ref(), &connection.info);
+                note_events(
+                    now,
+                    flow,
+                    last[flow].as_ref(),
+                    &connection.info,
+                    &mut events[flow],
+                    rows,
+                );
+                let again = u64::from(connection.info.total_retrans);
+                if retransmitted[flow].last().map_or(0, |(_, known)| *known) < again {
+                    retransmitted[flow].push((now, again));
+                }
                 last[flow] = Some(connection.info);
             })?;
         }
@@ -169,37 +202,55 @@ impl Watcher {
                 let Some(info) = info else { continue };
                 let in_flight =
                     (info.unacked + info.retrans).saturating_sub(info.sacked + info.lost);
-                push(
-                    samples,
-                    probe,
-                    flow,
-                    now,
-                    [info.cwnd, info.ssthresh, info.srtt_us],
-                    f64::from(in_flight),
-                );
+                let acked = info.data_acked();
+                let sample = SenderSample {
+                    in_flight_segments: f64::from(in_flight),
+                    acked,
+                    sent: acked + u64::from(info.unacked) * u64::from(info.snd_mss),
+                    retransmitted: u64::from(info.total_retrans),
+                    ..sample(now, [info.cwnd, info.ssthresh, info.srtt_us])
+                };
+                push(samples, probe, flow, &sample);
             }
         }
     }
 
     /// Has the probes record that want every change.
     fn keep_changes(&mut self) {
-        let Self { probes, cookies, probed, samples, last, program_sockets, .. } = self;
+        let Self { probes, cookies, probed, samples, last, program_sockets, retransmitted, .. } =
+            self;
         let mut before = vec![None; last.len()];
+        // The first segment comes before anything is acknowledged.
+        let mut acked: Vec<Option<(u32, u64)>> = vec![None; last.len()];
         cookies.extend(program_sockets.foremost());
         probed.sort_by_key(|probed| probed.at);
         for probed in probed.iter().filter(|probed| cookies.contains(&probed.cookie)) {
             let Some((flow, 0)) = flow_of(probed.local) else { continue };
             let values = [probed.cwnd, probed.ssthresh, probed.srtt_us];
             let state = Some((values, probed.in_flight));
-            if flow >= before.len() || before[flow] == state {
+            if flow >= before.len() {
+                continue;
+            }
+            let (una, so_far) = acked[flow].unwrap_or((probed.una, 0));
+            let so_far = so_far + u64::from(probed.una.wrapping_sub(una));
+            acked[flow] = Some((probed.una, so_far));
+            if before[flow] == state {
                 continue;
             }
             before[flow] = state;
             let mss = last[flow].map_or(0, |info| info.snd_mss).max(1);
-            let in_flight = f64::from(probed.in_flight) / f64::from(mss);
+            let known = &retransmitted[flow];
+            let looks = known.partition_point(|(at, _)| *at <= probed.at);
+            let sample = SenderSample {
+                in_flight_segments: f64::from(probed.in_flight) / f64::from(mss),
+                acked: so_far,
+                sent: so_far + u64::from(probed.in_flight),
+                retransmitted: looks.checked_sub(1).map_or(0, |n| known[n].1),
+                ..sample(probed.at, values)
+            };
             for probe in probes.iter().filter(|probe| probe.interval.is_none()) {
                 if probe.flows[flow] && probe.from <= probed.at && probed.at <= probe.until {
-                    push(samples, probe, flow, probed.at, values, in_flight);
+                    push(samples, probe, flow, &sample);
                 }
             }
         }
@@ -249,14 +300,14 @@ pub fn with_own(
                 None => {
                     let within = |at| probe.from <= at && at <= probe.until;
                     let seen = changes.iter().filter(|sample| within(sample.at));
-                    seen.for_each(|sample| push_own(&mut samples, &probe, *flow, sample));
+                    seen.for_each(|sample| push(&mut samples, &probe, *flow, sample));
                 }
                 Some(interval) => {
                     let mut at = probe.from;
                     while at <= probe.until {
                         let before = changes.partition_point(|sample| sample.at <= at);
                         if let Some(sample) = before.checked_sub(1).map(|n| changes[n]) {
-                            push_own(&mut samples, &probe, *flow, &SenderSample { at, ..sample });
+                            push(&mut samples, &probe, *flow, &SenderSample { at, ..sample });
                         }
                         at += interval;
                     }
@@ -267,26 +318,58 @@ pub fn with_own(
     samples.in_order()
 }
 
-fn push(
-    samples: &mut FlowSamples,
-    probe: &FlowProbe,
-    flow: usize,
-    at: Instant,
-    [cwnd, ssthresh, srtt_us]: [u32; 3],
-    in_flight: f64,
-) {
+/// The window, the threshold and the round-trip time of the kernel as a sample, in which nothing else is known.
+fn sample(at: Instant, [cwnd, ssthresh, srtt_us]: [u32; 3]) -> SenderSample {
     let threshold = if ssthresh == TcpInfo::NO_THRESHOLD { f64::NAN } else { f64::from(ssthresh) };
-    let sample = SenderSample {
+    SenderSample {
         at,
         cwnd_segments: f64::from(cwnd),
         ssthresh_segments: threshold,
         srtt_s: if srtt_us == 0 { f64::NAN } else { f64::from(srtt_us) / 1e6 },
-        in_flight_segments: in_flight,
-    };
-    push_own(samples, probe, flow, &sample);
+        in_flight_segments: f64::NAN,
+        acked: 0,
+        sent: 0,
+        retransmitted: 0,
+        resent_at: None,
+    }
 }
 
-fn push_own(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &SenderSample) {
+/// Finds the events of a kernel's sender between two looks.
+fn note_events(
+    now: Instant,
+    flow: usize,
+    before: Option<&TcpInfo>,
+    info: &TcpInfo,
+    (watch, counted): &mut (EventWatch, SenderState),
+    rows: &mut Vec<FlowEventRow>,
+) {
+    *counted = sender_state(counted, before.map_or(0, |before| before.ca_state), info);
+    let mut kinds = Vec::new();
+    watch.see(*counted, |kind| kinds.push(kind));
+    let flow = u32::try_from(flow).expect("fewer than 2^32 flows");
+    rows.extend(kinds.into_iter().map(|kind| watch.row(now, flow, kind)));
+}
+
+/// The events of the kernel's senders and of our `own`, as far as they lie within the probes of their flows.
+pub fn events_with_own(
+    kernel: &[FlowEventRow],
+    scenario: &Scenario,
+    plan: &Plan,
+    own: &[(usize, Vec<FlowEventRow>)],
+) -> Vec<FlowEventRow> {
+    let probes = probes(scenario, plan, true);
+    let seen = |row: &&FlowEventRow| {
+        let at = Instant::START + Duration::from_nanos(row.time_ns);
+        let of = |probe: &FlowProbe| probe.flows.get(row.flow as usize) == Some(&true);
+        probes.iter().any(|probe| of(probe) && probe.from <= at && at <= probe.until)
+    };
+    let all = kernel.iter().chain(own.iter().flat_map(|(_, rows)| rows));
+    let mut rows: Vec<FlowEventRow> = all.filter(seen).copied().collect();
+    rows.sort_by_key(|row| (row.time_ns, row.flow));
+    rows
+}
+
+fn push(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &SenderSample) {
     let wanted = |what, value: f64| if probe.wants(what) { value } else { f64::NAN };
     samples.time_ns.push(sample.at.as_nanos());
     samples.flow.push(u32::try_from(flow).expect("fewer than 2^32 flows"));
@@ -296,4 +379,9 @@ fn push_own(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &
     samples.in_flight_segments.push(wanted(What::InFlight, sample.in_flight_segments));
     // A player's buffer is not looked at live.
     samples.playout_s.push(f64::NAN);
+    samples.acked_bytes.push(sample.acked);
+    let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    samples.outstanding_bytes.push(short(sample.sent.saturating_sub(sample.acked)));
+    samples.segments_retransmitted.push(short(sample.retransmitted));
+    samples.resent_at_bytes.push(sample.resent_at.map_or(f64::NAN, |at| at as f64));
 }

@@ -119,6 +119,12 @@ impl Run {
         Table::of(&self.tables.quick_start)
     }
 
+    /// One row an event of a flow's sender.
+    #[getter]
+    fn flow_events(&self) -> Table {
+        Table::of(&self.tables.flow_events)
+    }
+
     /// One row a sample of a flow.
     #[getter]
     fn flow_samples(&self) -> Table {
@@ -259,6 +265,18 @@ fn read_columns(py: Python<'_>, table: String) -> PyResult<String> {
 fn check_scenario(py: Python<'_>, scenario: String) -> PyResult<String> {
     let job = move |_: &Ticket| Ok(to_json(&ackclock_lab::from_json(&scenario)?));
     in_background(py, Work::default(), job)
+}
+
+/// Return the seconds of a duration such as ``30 ms``, which stands under ``key``. Raises ``BadInput``.
+#[pyfunction]
+fn seconds(key: &str, text: &str) -> PyResult<f64> {
+    guarded(|| ackclock_lab::seconds(key, text))
+}
+
+/// Return the bits per second of a rate such as ``10 Mbit/s``, which stands under ``key``. Raises ``BadInput``.
+#[pyfunction]
+fn bits_per_second(key: &str, text: &str) -> PyResult<f64> {
+    guarded(|| ackclock_lab::bits_per_second(key, text))
 }
 
 /// Return the canonical name of a sender. Raises ``BadInput``.
@@ -779,9 +797,10 @@ mod _core {
     #[pymodule_export]
     use super::{
         BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,
-        bench_dumbbell, bench_short, build, check_scenario, closed_to_programs, drill, judge, live,
-        load_scenario, packmime, play, programs_asked, read_columns, registry, response, schema,
-        senders, simulate, simulate_many, simulate_to, theory, variant_name, variant_slug, version,
+        bench_dumbbell, bench_short, bits_per_second, build, check_scenario, closed_to_programs,
+        drill, judge, live, load_scenario, packmime, play, programs_asked, read_columns, registry,
+        response, schema, seconds, senders, simulate, simulate_many, simulate_to, theory, variant_name,
+        variant_slug, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

@@ -63,7 +63,7 @@ const WAITING_BYTES: f64 = 60.0;
 /// Rows of tables, as `Run` holds them.
 const CONNECTION_ROW_BYTES: f64 = 150.0;
 const OBJECT_ROW_BYTES: f64 = 60.0;
-const SAMPLE_ROW_BYTES: f64 = 48.0;
+const SAMPLE_ROW_BYTES: f64 = 76.0;
 /// A planned exchange.
 const EXCHANGE_BYTES: f64 = 40.0;
 /// A picture or a segment of a video at a rate.

@@ -64,7 +64,7 @@ pub trait Events<'o> {
         let (state, network) = self.parts();
         network.count_crossings(&state.measures.crossed(), state.static_hosts / 2);
         network.watch(&state.probes.wires_seen_on_change().collect::<Vec<_>>());
-        for flow in state.probes.flows_seen_on_change() {
+        for flow in state.probes.flows_seen() {
             state.hosts[2 * flow].watched = true;
         }
         let (changes, measures) = (state.changes.moments(), state.measures.moments());
@@ -364,6 +364,7 @@ pub trait Events<'o> {
             state.note_requests(index(host / 2), 0, host);
         }
         state.run.quick_start.sort_by_key(|row| row.time_ns);
+        state.run.flow_events.sort_by_key(|row| (row.time_ns, row.flow));
         state.add_videos();
     }
 }

@@ -5,7 +5,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::host::Host;
 use crate::links::Links;
-use crate::records::{FlowSamples, LinkSamples, Run};
+use crate::records::{EventWatch, FlowSamples, LinkSamples, Run, SenderState};
 use crate::scenario::{Every, Probe, Scenario, What};
 use crate::topology::Layout;
 
@@ -78,9 +78,13 @@ impl Wanted {
 /// Every probe of a scenario.
 #[derive(Debug)]
 pub struct Probes {
-    probes: Vec<Active>,
+    active: Vec<Active>,
     /// By flow: the probes that see its every change.
     seeing: Vec<Vec<u32>>,
+    /// By flow: the spans of all probes of it, in which its events are recorded.
+    spans: Vec<Vec<[Instant; 2]>>,
+    /// By flow: its events are found here.
+    events: Vec<EventWatch>,
 }
 
 impl Probes {
@@ -115,29 +119,32 @@ impl Probes {
                 },
             }
         };
-        let probes: Vec<Active> = scenario.probes.iter().map(active).collect();
+        let active: Vec<Active> = scenario.probes.iter().map(active).collect();
         let mut seeing = vec![Vec::new(); names.len()];
-        for (n, probe) in (0..).zip(&probes) {
-            if let (None, Subject::Flows(flows)) = (probe.interval, &probe.subject) {
-                for flow in flows {
+        let mut spans = vec![Vec::new(); names.len()];
+        for (n, probe) in (0..).zip(&active) {
+            let Subject::Flows(flows) = &probe.subject else { continue };
+            for flow in flows {
+                spans[*flow].push([probe.from, probe.until]);
+                if probe.interval.is_none() {
                     seeing[*flow].push(n);
                 }
             }
         }
-        Self { probes, seeing }
+        Self { active, seeing, spans, events: vec![EventWatch::default(); names.len()] }
     }
 
     /// When each probe with an interval first records: (probe, when).
     pub fn first_moments(&self) -> Vec<(u32, Instant)> {
         (0_u32..)
-            .zip(&self.probes)
+            .zip(&self.active)
             .filter(|(_, probe)| probe.interval.is_some())
             .map(|(n, probe)| (n, probe.from))
             .collect()
     }
 
     fn on_change(&self) -> impl Iterator<Item = &Active> {
-        self.probes.iter().filter(|probe| probe.interval.is_none())
+        self.active.iter().filter(|probe| probe.interval.is_none())
     }
 
     /// The flows of which a probe wants to see every change.
@@ -150,6 +157,12 @@ impl Probes {
             .collect()
     }
 
+    /// The flows that a probe looks at, at every change or at times of its own: their events are recorded.
+    pub fn flows_seen(&self) -> impl Iterator<Item = usize> {
+        let flows = self.spans.iter().enumerate();
+        flows.filter(|(_, spans)| !spans.is_empty()).map(|(flow, _)| flow)
+    }
+
     /// The links of which a probe wants to see every arrival.
     pub fn wires_seen_on_change(&self) -> impl Iterator<Item = usize> {
         self.on_change().filter_map(|probe| match probe.subject {
@@ -160,7 +173,7 @@ impl Probes {
 
     /// True if a probe looks at this link at times of its own.
     pub fn looks_at(&self, wire: usize) -> bool {
-        self.probes.iter().any(|probe| {
+        self.active.iter().any(|probe| {
             probe.interval.is_some() && matches!(probe.subject, Subject::Wire(seen) if seen == wire)
         })
     }
@@ -174,7 +187,7 @@ impl Probes {
         hosts: &[Host],
         run: &mut Run,
     ) -> Option<Instant> {
-        let probe = &self.probes[n as usize];
+        let probe = &self.active[n as usize];
         match &probe.subject {
             Subject::Flows(flows) => {
                 for flow in flows {
@@ -189,8 +202,9 @@ impl Probes {
 
     /// Something happened at the sender of `flow`.
     pub fn on_flow_change(&mut self, flow: usize, now: Instant, hosts: &[Host], run: &mut Run) {
+        self.note_events(flow, now, &hosts[2 * flow], run);
         for n in &self.seeing[flow] {
-            let probe = &mut self.probes[*n as usize];
+            let probe = &mut self.active[*n as usize];
             if !probe.records_at(now) {
                 continue;
             }
@@ -202,6 +216,22 @@ impl Probes {
         }
     }
 
+    fn note_events(&mut self, flow: usize, now: Instant, host: &Host, run: &mut Run) {
+        let watch = &mut self.events[flow];
+        let mut kinds = [None; 8];
+        let mut count = 0;
+        watch.see(SenderState::of(host.endpoint.sender()), |kind| {
+            kinds[count] = Some(kind);
+            count += 1;
+        });
+        let within = |[from, until]: &[Instant; 2]| *from <= now && now <= *until;
+        if count > 0 && self.spans[flow].iter().any(within) {
+            let number = u32::try_from(flow).expect("the check bounds the number of flows");
+            let rows = kinds.into_iter().flatten().map(|kind| watch.row(now, number, kind));
+            run.flow_events.extend(rows);
+        }
+    }
+
     /// A packet arrived at a link.
     pub fn on_wire_change(
         &mut self,
@@ -210,7 +240,7 @@ impl Probes {
         network: &mut impl Links,
         run: &mut Run,
     ) {
-        for probe in &self.probes {
+        for probe in &self.active {
             let sees = matches!(probe.subject, Subject::Wire(seen) if seen == wire);
             if probe.interval.is_none() && sees && probe.records_at(now) {
                 record_wire(&mut run.link_samples, now, wire, network);
@@ -263,6 +293,14 @@ fn record_flow(
     samples.srtt_s.push(seconds(values.srtt_ns));
     samples.in_flight_segments.push(segments(values.in_flight));
     samples.playout_s.push(seconds(values.playout_ns));
+    let sender = host.endpoint.sender();
+    let (acked, stats) = (sender.acked(), sender.stats());
+    let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    samples.acked_bytes.push(acked.get());
+    samples.outstanding_bytes.push(short(sender.sent().saturating_sub(acked).get()));
+    samples.segments_retransmitted.push(short(stats.segments_retransmitted));
+    let resent = stats.segments_retransmitted > 0;
+    samples.resent_at_bytes.push(if resent { stats.resent_at as f64 } else { f64::NAN });
 }
 
 fn record_wire(samples: &mut LinkSamples, now: Instant, wire: usize, network: &mut impl Links) {

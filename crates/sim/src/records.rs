@@ -1,5 +1,6 @@
 //! The results of a run: rows and columns, with units in their names.
 
+mod flow_events;
 mod pages;
 mod quick_start;
 
@@ -10,6 +11,7 @@ use ackclock_net::{Counters, DelayHistogram};
 use ackclock_tcp::Failure;
 use ackclock_units::{Bytes, Duration, Instant};
 
+pub use flow_events::{EventWatch, FlowEventKind, FlowEventRow, SenderState};
 pub use pages::PageRow;
 pub use quick_start::{QuickStartRow, QuickStartWhat};
 
@@ -49,6 +51,9 @@ pub struct Run {
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, in the order of time.
     pub quick_start: Vec<QuickStartRow>,
+    /// Events of the flows that probes look at, in the order of time; those of one moment in the order of
+    /// flows.
+    pub flow_events: Vec<FlowEventRow>,
     /// The rows of flow probes.
     pub flow_samples: FlowSamples,
     /// The rows of link probes.
@@ -575,6 +580,14 @@ pub struct FlowSamples {
     pub in_flight_segments: Vec<f64>,
     /// The play time that the player of a video holds; NaN of other flows.
     pub playout_s: Vec<f64>,
+    /// Data acknowledged since the connection began.
+    pub acked_bytes: Vec<u64>,
+    /// Data sent beyond that, retransmissions not counted: less than 4 GB, as every window.
+    pub outstanding_bytes: Vec<u32>,
+    /// Data segments sent again since the connection began.
+    pub segments_retransmitted: Vec<u32>,
+    /// The offset in the stream of the last of these, in bytes of data; NaN before the first, and if it is unknown.
+    pub resent_at_bytes: Vec<f64>,
 }
 
 /// Puts the last of a column in `order`.
@@ -601,10 +614,25 @@ impl FlowSamples {
             srtt_s,
             in_flight_segments,
             playout_s,
+            acked_bytes,
+            outstanding_bytes,
+            segments_retransmitted,
+            resent_at_bytes,
         } = self;
-        arrange(time_ns, &order);
-        arrange(flow, &order);
-        for column in [cwnd_segments, ssthresh_segments, srtt_s, in_flight_segments, playout_s] {
+        for column in [time_ns, acked_bytes] {
+            arrange(column, &order);
+        }
+        for column in [flow, outstanding_bytes, segments_retransmitted] {
+            arrange(column, &order);
+        }
+        for column in [
+            cwnd_segments,
+            ssthresh_segments,
+            srtt_s,
+            in_flight_segments,
+            playout_s,
+            resent_at_bytes,
+        ] {
             arrange(column, &order);
         }
     }
@@ -615,14 +643,20 @@ impl FlowSamples {
         let mut order: Vec<usize> = (0..self.time_ns.len()).collect();
         order.sort_by_key(|row| self.time_ns[*row]);
         let of = |column: &[f64]| order.iter().map(|row| column[*row]).collect();
+        let long = |column: &[u64]| order.iter().map(|row| column[*row]).collect();
+        let short = |column: &[u32]| order.iter().map(|row| column[*row]).collect();
         Self {
-            time_ns: order.iter().map(|row| self.time_ns[*row]).collect(),
-            flow: order.iter().map(|row| self.flow[*row]).collect(),
+            time_ns: long(&self.time_ns),
+            flow: short(&self.flow),
             cwnd_segments: of(&self.cwnd_segments),
             ssthresh_segments: of(&self.ssthresh_segments),
             srtt_s: of(&self.srtt_s),
             in_flight_segments: of(&self.in_flight_segments),
             playout_s: of(&self.playout_s),
+            acked_bytes: long(&self.acked_bytes),
+            outstanding_bytes: short(&self.outstanding_bytes),
+            segments_retransmitted: short(&self.segments_retransmitted),
+            resent_at_bytes: of(&self.resent_at_bytes),
         }
     }
 }

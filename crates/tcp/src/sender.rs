@@ -136,6 +136,11 @@ impl Sender {
         self.flight.una().min(self.backlog.end()).since(Seq::FIRST_BYTE)
     }
 
+    /// Data sent since the connection began, retransmissions not counted.
+    pub fn sent(&self) -> Bytes {
+        self.flight.max().min(self.backlog.end()).since(Seq::FIRST_BYTE)
+    }
+
     /// Data that the application gave and that was never sent.
     pub fn unsent(&self) -> Bytes {
         self.backlog.end().since(self.flight.max())

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
+import os
 import re
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import PlaceHolderLayoutEngine
+
+from ackclock.errors import BadInput
+from ackclock.writing import write_file
 
 COLOURS = {
     "blue": "#2166ac",
@@ -29,6 +40,11 @@ COLOURS = {
 
 SEQUENCE = ("#0b3c6f", "#2b7bba", "#4fb0a5", "#e8a33d")
 """Four steps of one quantity, dark to light."""
+
+HUES = tuple(
+    COLOURS[name] for name in ("blue", "orange", "green", "purple", "red", "sky", "pink", "grey")
+)
+"""The colours of flows, columns and other things of one kind, in this order."""
 
 WIDTH_IN = 7.4
 """The width of a figure; the page scales it to its column."""
@@ -77,6 +93,23 @@ _RC: dict[str, Any] = {
 _FONT = re.compile(r"'DejaVu Sans'(?:, [^;\"]*)?")
 
 
+class Picture(Figure):
+    """A figure that shows itself in a notebook, whatever Matplotlib's own settings are there.
+
+    It is a Matplotlib figure in every other way: ``savefig`` writes it as SVG, PDF or PNG.
+    """
+
+    def __repr__(self) -> str:
+        """Return the titles of its panels, and its size."""
+        titles = [axes.get_title(loc="left") or axes.get_title() for axes in self.axes]
+        named = "; ".join(title for title in titles if title)
+        size = " × ".join(f"{inches:.3g}" for inches in self.get_size_inches())
+        return f"<figure of {size} inches{f': {named}' if named else ''}>"
+
+    def _repr_svg_(self) -> str:
+        return to_notebook_svg(self)
+
+
 @contextmanager
 def styled() -> Generator[None]:
     """Draw in the style within this context, whatever the process's own settings are."""
@@ -87,9 +120,9 @@ def styled() -> Generator[None]:
         yield
 
 
-def figure(height_in: float, rows: int = 1, columns: int = 1, **grid: Any) -> tuple[Figure, Any]:
+def figure(height_in: float, rows: int = 1, columns: int = 1, **grid: Any) -> tuple[Picture, Any]:
     """Return a figure of the standard width and its axes, as ``pyplot.subplots`` would."""
-    made = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
+    made = Picture(figsize=(WIDTH_IN, height_in), layout="constrained")
     made.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.04, hspace=0.05)  # type: ignore[union-attr, call-arg]
     return made, made.subplots(rows, columns, **grid)
 
@@ -100,17 +133,59 @@ def to_svg(made: Figure, key: str, *, title: str = "", description: str = "") ->
     Equal figures give equal bytes. Identifiers carry ``key``, so that many figures share a page;
     text stays text, in the page's font if it sets ``--figure-font``.
     """
-    buffer = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": f"ackclock-{key}"}):
-        FigureCanvasSVG(made)
-        made.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    text = buffer.getvalue()
+    return _labelled(_element(made, key), key, title, description)
+
+
+def to_svg_file(made: Figure, key: str) -> str:
+    """Return a figure as a file of its own, in a font that every machine has."""
+    return _alone(_labelled(_element(made, key), key))
+
+
+def to_notebook_svg(made: Figure) -> str:
+    """Return a figure for a notebook: of its own size, and unlike any other of the notebook."""
+    text = to_svg_file(made, "figure")
+    key = f"figure-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    text = text.replace('id="figure-', f'id="{key}-').replace("#figure-", f"#{key}-")
+    wide, high = (round(96 * inches) for inches in made.get_size_inches())
+    size = f'width="{wide}" height="{high}" style="max-width: 100%; height: auto"'
+    return text.replace("<svg", f"<svg {size}", 1)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A figure in every form: an element for a page, and files of its own."""
+
+    page: str
+    svg: str
+    pdf: bytes
+    png: bytes
+
+
+def rendered(made: Figure, key: str, *, title: str = "", description: str = "") -> Rendered:
+    """Return a figure in every form, laid out once; see :func:`to_svg`."""
+    with laid_out(made):
+        element = _element(made, key)
+        page, alone = _labelled(element, key, title, description), _labelled(element, key)
+        return Rendered(page, _alone(alone), to_pdf(made), to_png(made))
+
+
+def _alone(text: str) -> str:
+    font = "var(--figure-font, 'DejaVu Sans', sans-serif)"
+    return text.replace(font, "sans-serif")
+
+
+def _element(made: Figure, key: str) -> str:
+    """Return the SVG element of a figure, with identifiers of its own."""
+    text = _drawn(made, "svg", f"ackclock-{key}").decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = _FONT.sub('var(--figure-font, "DejaVu Sans", sans-serif)'.replace('"', "'"), text)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{key}-\1"', text)
     text = re.sub(r'(xlink:href|href)="#([^"]+)"', rf'\1="#{key}-\2"', text)
-    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{key}-\1)", text)
+    return re.sub(r"url\(#([^)]+)\)", rf"url(#{key}-\1)", text)
+
+
+def _labelled(text: str, key: str, title: str = "", description: str = "") -> str:
     head, body = text.split(">", 1)
     head = re.sub(r' (width|height)="[^"]*pt"', "", head)
     names = [name for name, content in (("title", title), ("desc", description)) if content]
@@ -124,10 +199,79 @@ def to_svg(made: Figure, key: str, *, title: str = "", description: str = "") ->
     return f"{head}>{inside}{body}".strip() + "\n"
 
 
-def to_svg_file(made: Figure, key: str) -> str:
-    """Return a figure as a file of its own, in a font that every machine has."""
-    font = "var(--figure-font, 'DejaVu Sans', sans-serif)"
-    return to_svg(made, key).replace(font, "sans-serif")
+def to_pdf(made: Figure) -> bytes:
+    """Return a figure as a PDF without a date: equal figures give equal bytes."""
+    return _drawn(made, "pdf")
+
+
+def to_png(made: Figure) -> bytes:
+    """Return a figure as a PNG, sharp enough for a slide."""
+    return _drawn(made, "png")
+
+
+def save(made: Figure, path: str | os.PathLike[str], key: str = "figure") -> None:
+    """Write a figure as SVG, PDF or PNG, whichever the name of the file ends with.
+
+    Equal figures give equal bytes, which ``savefig`` does not promise. ``key`` begins the
+    identifiers of an SVG.
+
+    Raises
+    ------
+    BadInput
+        The name has another end, or the file cannot be written.
+    """
+    kind = Path(path).suffix.lower()
+    if kind == ".svg":
+        write_file(path, to_svg_file(made, key))
+    elif kind == ".pdf":
+        write_file(path, to_pdf(made))
+    elif kind == ".png":
+        write_file(path, to_png(made))
+    else:
+        raise BadInput(f"{os.fspath(path)}: expected a name that ends in .svg, .pdf or .png")
+
+
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+_CANVAS = {"svg": FigureCanvasSVG, "pdf": FigureCanvasPdf, "png": FigureCanvasAgg}
+
+
+@contextmanager
+def laid_out(made: Figure) -> Generator[None]:
+    """Lay a figure out once for whatever it is drawn as within this context.
+
+    Texts have other widths in each format; with a layout of its own each would look otherwise.
+    """
+    engine = made.get_layout_engine()
+    if engine is None or isinstance(engine, PlaceHolderLayoutEngine):
+        yield
+        return
+    FigureCanvasAgg(made)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        made.draw_without_rendering()
+    made.set_layout_engine("none")
+    try:
+        yield
+    finally:
+        made.set_layout_engine(engine)
+
+
+def _drawn(made: Figure, kind: Literal["svg", "pdf", "png"], salt: str = "ackclock") -> bytes:
+    buffer = io.BytesIO()
+    with laid_out(made), mpl.rc_context(), warnings.catch_warnings():
+        # The name of a flow may have letters that the font lacks by which it is measured.
+        warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
+        mpl.rcParams["svg.fonttype"] = "none"
+        mpl.rcParams["svg.hashsalt"] = salt
+        mpl.rcParams["pdf.fonttype"] = 42
+        mpl.rcParams["savefig.dpi"] = 200 if kind == "png" else "figure"
+        _CANVAS[kind](made)
+        made.savefig(buffer, format=kind, metadata=_METADATA[kind])
+    return buffer.getvalue()
 
 
 def _escape(text: str) -> str:

@@ -1,7 +1,6 @@
-"""A study's report: one self-contained page, its verdicts, and the data behind every figure."""
+"""Reports: one self-contained page, and the data behind every figure."""
 
-from __future__ import annotations
+import lazy_loader
 
-from ackclock.report.page import Drawing, Page, Prose, Section, Sheet, Verdicts, render
-
-__all__ = ["Drawing", "Page", "Prose", "Section", "Sheet", "Verdicts", "render"]
+# A command that runs a study needs the page alone; the pages of runs need the classes of scenarios.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""The page: sections of prose, figures, tables and verdicts, rendered without outside resources."""
+"""The page: sections of prose, figures, tables and verdicts, without outside resources."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ class Drawing:
     command: str = ""
     python: str = ""
     data: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    """Links to the figure's own files: a word, and the way from the page."""
 
     @property
     def markup(self) -> Markup:
@@ -71,6 +73,15 @@ class Sheet:
 
 
 @dataclass(frozen=True)
+class Source:
+    """A text that is shown as it is, folded away: a scenario file."""
+
+    kind: ClassVar[str] = "source"
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Verdicts:
     """The verdicts on some claims, each with its predicates."""
 
@@ -78,7 +89,7 @@ class Verdicts:
     claims: tuple[ClaimResult, ...]
 
 
-Block = Prose | Drawing | Sheet | Verdicts
+Block = Prose | Drawing | Sheet | Source | Verdicts
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,9 @@ class Page:
     summary: Sequence[ClaimResult]
     sections: Sequence[Section]
     footer: Sequence[Prose] = field(default_factory=tuple)
+    banner_word: str = "Quick version."
+    kicker: str = "a published study, run again"
+    """The kind of the report, above its title."""
 
 
 SYMBOLS = {"reproduced": "✓", "not reproduced": "✗", "under-specified": "≈"}

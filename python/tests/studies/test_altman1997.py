@@ -6,6 +6,8 @@ import dataclasses
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -399,10 +401,24 @@ def files(out: Path) -> dict[str, bytes]:
     }
 
 
+def test_each_figure_has_its_files_and_a_program_that_draws_it_again(report: Path) -> None:
+    for key in FIGURES:
+        for end in ("svg", "pdf", "png", "py"):
+            assert (report / "figures" / f"{key}.{end}").stat().st_size > 300
+    made = report / "again.svg"
+    program = report / "figures" / "f4.py"
+    done = subprocess.run(
+        [sys.executable, "-P", program, made], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert made.read_bytes() == program.with_suffix(".svg").read_bytes()
+    made.unlink()
+
+
 def test_the_report_stands_alone(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
     assert "Quick version." in page
-    assert not re.search(r'(src|href)="(?!#|data:)', page)
+    assert not re.search(r'(src|href)="(?!#|data:|figures/)', page)
     assert "<script" not in page
     assert str(report) not in page
     assert page.count("<svg") == len(FIGURES)

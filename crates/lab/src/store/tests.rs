@@ -64,7 +64,7 @@ fn what_is_written_is_read_back() {
         assert_eq!(metadata["ackclock.version"], version());
         assert_eq!(metadata["ackclock.scenario"], to_json(&scenario));
     }
-    assert_eq!(files(&folder.join("a/b")).len(), 11, "no temporary file is left");
+    assert_eq!(files(&folder.join("a/b")).len(), 12, "no temporary file is left");
 }
 
 #[test]
@@ -83,6 +83,7 @@ fn the_number_of_threads_changes_no_byte() {
         [
             "connections.parquet",
             "crossings.parquet",
+            "flow_events.parquet",
             "flow_samples.parquet",
             "flows.parquet",
             "link_samples.parquet",
@@ -128,7 +129,7 @@ fn the_tables_of_two_kinds_of_runs_do_not_lie_side_by_side() {
     assert!(!files(&folder).contains_key("live.json"));
     assert!(files(&folder).contains_key("scenarios.parquet"));
     write(&place, &tables, &[scenario(1)]).unwrap();
-    assert_eq!(files(&folder).len(), 11);
+    assert_eq!(files(&folder).len(), 12);
 }
 
 #[test]

@@ -80,13 +80,13 @@ fn runs_share_the_memory_that_is_allowed() {
     let large = [estimate(100_000, "[]"), estimate(100_000, "[]"), estimate(1, "[]")];
     assert_eq!(runs_at_once(&large, gigabytes(3.0)), Ok(1));
     assert_eq!(runs_at_once(&large, gigabytes(4.0)), Ok(2));
-    // A sample a microsecond of a second: 10^6 rows of 48 B.
+    // A sample a microsecond of a second: 10^6 rows of 76 B.
     let rows = vec![estimate(1, r#"[{"flow": "a", "every": "1 us"}]"#); 20];
-    assert!(runs_at_once(&rows, gigabytes(1.0)).is_ok());
-    let error = runs_at_once(&rows, gigabytes(0.9)).unwrap_err().to_string();
+    assert!(runs_at_once(&rows, gigabytes(1.6)).is_ok());
+    let error = runs_at_once(&rows, gigabytes(1.4)).unwrap_err().to_string();
     assert_eq!(
         error,
-        "the 20 runs together would take about 960.0 MB of memory, more than 900.0 MB; expected fewer runs or rows, or \
+        "the 20 runs together would take about 1.5 GB of memory, more than 1.4 GB; expected fewer runs or rows, or \
          `ackclock --memory SIZE` before the command"
     );
 }

@@ -16,6 +16,10 @@ fn run(names: &[&str], flow: &[u32]) -> Run {
             srtt_s: vec![f64::NAN; n],
             in_flight_segments: vec![1.0; n],
             playout_s: vec![f64::NAN; n],
+            acked_bytes: vec![1460; n],
+            outstanding_bytes: vec![1460; n],
+            segments_retransmitted: vec![1; n],
+            resent_at_bytes: vec![f64::NAN; n],
         },
         link_names: [("bottleneck".into(), "forward"), ("bottleneck".into(), "reverse")].into(),
         link_samples: LinkSamples {
@@ -60,6 +64,9 @@ fn what_was_not_recorded_is_null() {
     assert_eq!(batch.column_by_name("cwnd_segments").unwrap().null_count(), 0);
     let time = batch.column_by_name("time_s").unwrap().as_primitive::<Float64Type>();
     assert_eq!(time.values(), &[1.5, 1.5]);
+    // 1460 bytes are acknowledged, and as many are outstanding.
+    let sent = batch.column_by_name("sent_bytes").unwrap();
+    assert_eq!(sent.as_primitive::<arrow_array::types::Int64Type>().values(), &[2920, 2920]);
 }
 
 #[test]
@@ -70,6 +77,26 @@ fn an_object_that_has_not_arrived_has_no_times() {
     assert_eq!(column("completed_s").iter().collect::<Vec<_>>(), [Some(0.75), None]);
     assert_eq!(column("first_byte_s").iter().collect::<Vec<_>>(), [Some(0.5), None]);
     assert_eq!(names_of(&batch, "flow"), ["a", "a"]);
+}
+
+#[test]
+fn an_event_has_its_word_and_the_state_after_it() {
+    let mut run = run(&["a", "b"], &[]);
+    let (time_ns, kind) = (1_500_000_000, FlowEventKind::IdleRestart);
+    let ssthresh_segments = f64::NAN;
+    let row = FlowEventRow {
+        time_ns,
+        flow: 1,
+        kind,
+        cwnd_segments: 10.0,
+        ssthresh_segments,
+        acked_bytes: 1460,
+    };
+    run.flow_events = vec![row];
+    let batch = Tables::of_run(&run).flow_events.batch;
+    assert_eq!(names_of(&batch, "flow"), ["b"]);
+    assert_eq!(names_of(&batch, "event"), ["idle_restart"]);
+    assert_eq!(batch.column_by_name("ssthresh_segments").unwrap().null_count(), 1);
 }
 
 #[test]
@@ -91,7 +118,7 @@ fn cells_keep_their_own_names() {
 fn an_empty_run_has_every_column() {
     let tables = Tables::of_run(&Run::default());
     let columns: Vec<usize> = tables.all().map(|table| table.batch.num_columns()).into();
-    assert_eq!(columns, [20, 21, 7, 6, 7, 16, 11, 14, 10, 7, 8]);
+    assert_eq!(columns, [20, 21, 7, 6, 7, 16, 11, 14, 10, 6, 11, 8]);
     assert_eq!(Tables::of_cells(&[]).flows.batch.num_columns(), 21);
 }
 

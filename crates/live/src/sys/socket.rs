@@ -398,6 +398,11 @@ impl TcpInfo {
     /// Bytes of the struct that are looked at.
     pub const SIZE: usize = 248;
 
+    /// Data acknowledged, without the SYN.
+    pub const fn data_acked(&self) -> u64 {
+        self.bytes_acked.saturating_sub(1)
+    }
+
     /// Reads the fields from the kernel's struct, which is shorter on older kernels.
     pub fn read(bytes: &[u8]) -> Self {
         let mut all = [0; Self::SIZE];

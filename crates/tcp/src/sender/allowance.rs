@@ -312,6 +312,9 @@ impl Allowance {
             return;
         }
         stats.congestion_events += 1;
+        if matches!(signal, Signal::Ecn { .. }) {
+            stats.ecn_reductions += 1;
+        }
         self.marks.on_reduced(signal, flight.max());
         if self.avoidance_from.is_none_or(|from| flight.una() < from) {
             stats.congestion_events_in_slow_start += 1;

@@ -5,6 +5,16 @@
 // Counters that every segment changes come last: see the sender.
 #[repr(C)]
 pub struct SenderStats {
+    /// Reductions of the window on a mark of congestion.
+    pub ecn_reductions: u32,
+    /// Restarts after silence: an idle rule made the window smaller before data was sent.
+    pub idle_restarts: u32,
+    /// Reductions that were taken back because nothing had been lost.
+    pub spurious: u32,
+    /// Probes of a closed window.
+    pub window_probes: u32,
+    /// The offset in the stream, in bytes of data, of the segment that was sent again last.
+    pub resent_at: u64,
     /// Data segments sent again.
     pub segments_retransmitted: u64,
     /// Their bytes.
@@ -13,13 +23,9 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Reductions of the window, timeouts included.
     pub congestion_events: u64,
-    /// Reductions that were taken back because nothing had been lost.
-    pub spurious: u64,
     /// Those whose first lost segment was sent during slow start, whatever the window did between
     /// the loss and its detection a round trip later.
     pub congestion_events_in_slow_start: u64,
-    /// Probes of a closed window.
-    pub window_probes: u64,
     /// Data segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Round-trip times measured.

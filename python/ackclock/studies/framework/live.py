@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
+    from ackclock.report.figures import FigureCode
     from ackclock.results import Run
 
 MOST_TRIES = 4
@@ -57,6 +58,14 @@ class Trial:
     prepare: Callable[[Path, ac.Scenario], SimAndLive] | None = None
 
 
+def _code(study: str) -> FigureCode:
+    from ackclock.report.figures import FigureCode  # noqa: PLC0415 - slow imports
+
+    return FigureCode(
+        f"from ackclock.studies.{study} import live", (KEY,), f"live.LIVE.draw({KEY})"
+    )
+
+
 @dataclass(frozen=True)
 class Live:
     """A study's runs on real packets, and how they are shown.
@@ -82,7 +91,8 @@ class Live:
             A lack of this machine or this user for live runs, or no run that was a measurement.
         """
         from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
-        from ackclock.studies.framework.report import stage_figure  # noqa: PLC0415
+        from ackclock.plots.style import rendered  # noqa: PLC0415
+        from ackclock.report.figures import stage_data, stage_files  # noqa: PLC0415
         from ackclock.writing import Folder  # noqa: PLC0415 - slow imports
 
         store = self._store(out)
@@ -104,7 +114,8 @@ class Live:
             raise BadInput(f"{study}/{KEY}: no run was a measurement ({refused[0]})")
         metadata = {"study": study, "quick": "yes" if quick else "no"}
         with Folder(out) as folder:
-            stage_figure(folder, KEY, self.draw(found), {KEY: found}, metadata)
+            stage_data(folder, {KEY: found}, metadata)
+            stage_files(folder, KEY, rendered(self.draw(found), KEY), _code(study), within="")
             folder.commit()
 
     def added(self, page: Page, study: str, out: Path, *, quick: bool) -> Page:
@@ -127,20 +138,14 @@ class Live:
         )
 
     def _drawing(self, study: str, found: pl.DataFrame, command: str) -> Drawing:
-        from ackclock.plots.style import to_svg  # noqa: PLC0415 - slow imports
+        from ackclock.plots.style import rendered  # noqa: PLC0415 - slow imports
+        from ackclock.report.figures import drawing  # noqa: PLC0415
 
-        lines = (
-            "import polars as pl",
-            f"from ackclock.studies.{study} import live",
-            "",
-            'figure = live.LIVE.draw(pl.read_parquet("data/live.parquet"))',
-            'figure.savefig("figure.pdf")',
-        )
-        svg = to_svg(self.draw(found), KEY, title=self.title, description=self.caption)
-        label = "Simulated and on real packets"
-        return Drawing(
-            KEY, label, self.caption, svg, f"{command} --out DIR", "\n".join(lines), (KEY,)
-        )
+        made = rendered(self.draw(found), KEY, title=self.title, description=self.caption)
+        return drawing(
+            KEY, made, _code(study), label="Simulated and on real packets",
+            caption=self.caption, command=f"{command} --out DIR", files=False,
+        )  # fmt: skip
 
     def _store(self, out: Path) -> PartStore:
         # Neither the simulator's version nor the machine's: the kernel is what is measured.

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic
 
+from ackclock.plots.style import rendered
+from ackclock.report.figures import drawing
 from ackclock.report.page import Drawing, Page, Prose, Section, Verdicts
 from ackclock.studies.framework.claims import ClaimResult, R, Study
-from ackclock.studies.framework.report import FigureSpec, count, drawing
+from ackclock.studies.framework.report import FigureSpec, count
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ackclock.plots.style import Rendered
 
 
 @dataclass(frozen=True)
@@ -24,17 +28,23 @@ class PageContext(Generic[R]):
     recipes: Mapping[str, FigureSpec[R]]
     version: str
     quick: bool
+    rendered: dict[str, Rendered] = field(default_factory=dict)
+    """The figures of the page in every form, once they are drawn."""
 
     def draw(self, key: str, caption: str, *, label: str | None = None) -> Drawing:
         """Return a figure; ``label`` if it is not the one under which lists have it."""
+        study = self.study.key
+        label = label or self.study.figures[key]
+        made = rendered(self.drawn[key], key, title=label, description=caption)
+        self.rendered[key] = made
         return drawing(
-            self.study.key,
             key,
-            self.recipes[key],
-            self.drawn[key],
-            label=label or self.study.figures[key],
+            made,
+            self.recipes[key].code(study),
+            label=label,
             caption=caption,
-            quick=self.quick,
+            command=f"ackclock reproduce {study}/{key} --out DIR"
+            + (" --quick" if self.quick else ""),
         )
 
     def verdict(self, *names: str) -> Verdicts:

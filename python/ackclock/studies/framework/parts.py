@@ -7,7 +7,6 @@ reduces them and the compiled core. What the work cost is kept apart, in ``data/
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import platform
@@ -32,6 +31,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ackclock.report.tables import parquet
 from ackclock.writing import write_file
 
 Advance = Callable[[int], None]
@@ -46,15 +46,6 @@ class Part:
     inputs: Any
     runs: int
     compute: Callable[[Advance], pl.DataFrame]
-
-
-def parquet(frame: pl.DataFrame, metadata: Mapping[str, str]) -> bytes:
-    """Return a table as Parquet, its bytes a function of content and metadata alone."""
-    table: pa.Table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    table = table.replace_schema_metadata(dict(sorted(metadata.items())))
-    buffer = io.BytesIO()
-    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
-    return buffer.getvalue()
 
 
 _CHECKSUM = "checksum"

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Generic
 
 import polars as pl
 
-from ackclock.plots.style import to_svg, to_svg_file
-from ackclock.report.page import Drawing
+from ackclock.report.figures import FigureCode, stage_data
 from ackclock.studies.framework.claims import ClaimResult, R
-from ackclock.studies.framework.parts import parquet
 from ackclock.writing import Folder
 
 if TYPE_CHECKING:
@@ -28,44 +26,10 @@ class FigureSpec(Generic[R]):
     data: tuple[str, ...]
     call: str
 
-
-def drawing(
-    study: str,
-    key: str,
-    recipe: FigureSpec[R],
-    made: Figure,
-    *,
-    label: str,
-    caption: str,
-    quick: bool,
-) -> Drawing:
-    """Return a figure for the page, with the command and the lines of Python that make it again."""
-    module = recipe.call.partition(".")[0]
-    lines = ["import polars as pl", f"from ackclock.studies.{study} import {module}", ""]
-    lines += [f'{name} = pl.read_parquet("data/{name}.parquet")' for name in recipe.data]
-    lines += [f"figure = {recipe.call}", 'figure.savefig("figure.pdf")']
-    return Drawing(
-        key=key,
-        label=label,
-        caption=caption,
-        svg=to_svg(made, key, title=label, description=caption),
-        command=f"ackclock reproduce {study}/{key} --out DIR" + (" --quick" if quick else ""),
-        python="\n".join(lines),
-        data=recipe.data,
-    )
-
-
-def stage_figure(
-    folder: Folder,
-    key: str,
-    made: Figure,
-    data: Mapping[str, pl.DataFrame],
-    metadata: Mapping[str, str],
-) -> None:
-    """Write a figure as a file of its own, in a font that every machine has, and its data."""
-    for name, frame in data.items():
-        folder.stage(f"data/{name}.parquet", parquet(frame, metadata))
-    folder.stage(f"{key}.svg", to_svg_file(made, key))
+    def code(self, study: str) -> FigureCode:
+        """Return the lines that draw it from the tables of a report."""
+        module = self.call.partition(".")[0]
+        return FigureCode(f"from ackclock.studies.{study} import {module}", self.data, self.call)
 
 
 def stage_tables(
@@ -76,7 +40,7 @@ def stage_tables(
 ) -> None:
     """Write every table, every observation of every predicate, and the verdicts for programs."""
     for name, frame in {**tables, "predicates": predicate_rows(judged)}.items():
-        folder.stage(f"data/{name}.parquet", parquet(frame, {**metadata, "table": name}))
+        stage_data(folder, {name: frame}, {**metadata, "table": name})
     claims = [claim.as_json() for claim in judged]
     text = json.dumps(claims, indent=2, ensure_ascii=False, allow_nan=False)
     folder.stage("claims.json", text + "\n")

@@ -133,7 +133,9 @@ class Definition(Generic[P, T]):
         console: Console,
         figure: str | None,
     ) -> list[ClaimResult]:
+        from ackclock.plots.style import rendered  # noqa: PLC0415
         from ackclock.report import render  # noqa: PLC0415 - slow imports
+        from ackclock.report.figures import stage_data, stage_files  # noqa: PLC0415
         from ackclock.studies.framework.page import PageContext  # noqa: PLC0415
         from ackclock.studies.framework.parts import (  # noqa: PLC0415
             Ledger,
@@ -141,7 +143,7 @@ class Definition(Generic[P, T]):
             digest,
             run_parts,
         )
-        from ackclock.studies.framework.report import stage_figure, stage_tables  # noqa: PLC0415
+        from ackclock.studies.framework.report import stage_tables  # noqa: PLC0415
 
         quick = plan.quick
         if self.live is not None and figure == LIVE:
@@ -169,8 +171,9 @@ class Definition(Generic[P, T]):
             results = self.analyse(plan, found)
             if figure is not None:
                 recipe = self.figures[figure]
-                data = {name: results[name] for name in recipe.data}
-                stage_figure(folder, figure, recipe.draw(results), data, metadata)
+                stage_data(folder, {name: results[name] for name in recipe.data}, metadata)
+                made = rendered(recipe.draw(results), figure)
+                stage_files(folder, figure, made, recipe.code(self.key), within="")
                 folder.commit()
                 return []
             judged = [claim.judge(results) for claim in self.claims]
@@ -181,6 +184,8 @@ class Definition(Generic[P, T]):
             page = self.build(results, context)
             if self.live is not None:
                 page = self.live.added(page, self.key, out, quick=quick)
+            for key, made in context.rendered.items():
+                stage_files(folder, key, made, self.figures[key].code(self.key))
             folder.stage("index.html", render(page))
             folder.commit()
         return judged

@@ -32,18 +32,26 @@ impl Allowance {
 
     /// New data may go out: the idle rule looks at the pause before it.
     #[inline]
-    pub(in crate::sender) fn propose_after_idle(&mut self, view: View<'_>) {
+    pub(in crate::sender) fn propose_after_idle(
+        &mut self,
+        view: View<'_>,
+        stats: &mut SenderStats,
+    ) {
         if view.flight.is_empty() {
-            self.ask_after_idle(view);
+            self.ask_after_idle(view, stats);
         }
     }
 
-    fn ask_after_idle(&mut self, view: View<'_>) {
+    fn ask_after_idle(&mut self, view: View<'_>, stats: &mut SenderStats) {
         if self.idle.says_nothing(view.flight.is_unused()) {
             return;
         }
         let proposal = self.idle.before_send(&self.usage(view));
+        let before = self.growth.cwnd();
         self.take_proposal(proposal);
+        if self.growth.cwnd() < before {
+            stats.idle_restarts += 1;
+        }
     }
 
     /// A segment with data goes out.

@@ -79,8 +79,8 @@ impl Sender {
         if self.flight.nxt() >= last {
             return self.send_last_resort(now, Limit::Application);
         }
-        let Self { backlog, flight, allowance, .. } = self;
-        allowance.propose_after_idle(View { now, backlog, flight });
+        let Self { backlog, flight, stats, allowance } = self;
+        allowance.propose_after_idle(View { now, backlog, flight }, stats);
         let full_payload = backlog.full_payload();
         let mut data = backlog.data_at(flight.nxt(), last, full_payload, flight.space())?;
         if !flight.allows(allowance.cwnd(), data.len) {
@@ -188,6 +188,7 @@ impl Sender {
         if again {
             stats.segments_retransmitted += 1;
             stats.retransmitted_bytes += len.get();
+            stats.resent_at = data.seq.since(Seq::FIRST_BYTE).get();
         }
         backlog.on_sent(data, end);
         if allowance.models_path() {

@@ -1,0 +1,144 @@
+"""Columns of a comparison side by side: substrates, or senders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from ackclock.plots.series import MOST_FLOWS, legend, plain_name, thin
+from ackclock.plots.style import COLOURS, HUES, Picture, figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["side_by_side", "windows_beside"]
+
+_METRICS = 4
+_ALL = "all flows, mean"
+
+
+def side_by_side(values: pl.DataFrame, *, metrics: tuple[str, ...] = ()) -> Picture:
+    """Draw metrics of flows, a group of bars a flow and a bar a column.
+
+    Parameters
+    ----------
+    values
+        A row a run, flow and metric: ``column``, ``run``, ``flow``, ``metric``, ``value``.
+    metrics
+        The metrics, at most four; default: the first. Of more than six flows the mean is drawn.
+    """
+    columns = _names(values, "column")
+    chosen = list(metrics or _names(values, "metric"))[:_METRICS]
+    flows = _names(values, "flow")
+    if len(flows) > MOST_FLOWS:
+        values = values.group_by("column", "run", "metric", maintain_order=True).agg(
+            pl.col("value").mean(), pl.lit(_ALL).alias("flow")
+        )
+        flows = [_ALL]
+    rows = max((len(chosen) + 1) // 2, 1)
+    wide = min(len(chosen), 2) or 1
+    with styled():
+        made, axes = figure(0.5 + 1.9 * rows, rows, wide, squeeze=False)
+        for place, metric in enumerate(chosen):
+            panel: Axes = axes[place // wide][place % wide]
+            _bars(panel, values.filter(pl.col("metric") == metric), flows, columns)
+            panel.set_title(metric)
+        for panel in axes.flat[len(chosen) :]:
+            panel.set_axis_off()
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        if handles:
+            made.legend(handles, labels, loc="outside upper right", ncols=min(len(labels), 6))
+    return made
+
+
+def _bars(panel: Axes, values: pl.DataFrame, flows: list[str], columns: list[str]) -> None:
+    width = 0.8 / max(len(columns), 1)
+    for n, column in enumerate(columns):
+        found = [
+            values.filter((pl.col("column") == column) & (pl.col("flow") == flow))["value"]
+            for flow in flows
+        ]
+        at = np.arange(len(flows)) + (n - (len(columns) - 1) / 2) * width
+        means = [float(np.mean(each.to_numpy())) if len(each) else np.nan for each in found]
+        colour = HUES[n % len(HUES)]
+        panel.bar(at, means, 0.92 * width, color=colour, alpha=0.8, label=plain_name(column))
+        for x, each in zip(at, found, strict=True):
+            if len(each) > 1:
+                panel.plot(
+                    np.full(len(each), x), each.to_numpy(),
+                    ls="none", marker="o", ms=2.4, color=COLOURS["ink"], alpha=0.7,
+                )  # fmt: skip
+    panel.grid(visible=False, axis="x")
+    panel.set_xticks(np.arange(len(flows)), [plain_name(flow) for flow in flows])
+
+
+def windows_beside(
+    windows: pl.DataFrame,
+    queue: pl.DataFrame | None = None,
+    theory: pl.DataFrame | None = None,
+    *,
+    link: str = "bottleneck",
+) -> Picture:
+    """Draw every flow's window and a link's queue over time, a colour a column.
+
+    Parameters
+    ----------
+    windows
+        ``column``, ``run``, ``flow``, ``time_s``, ``cwnd_segments``; the first run is in full
+        colour.
+    queue
+        ``column``, ``run``, ``time_s``, ``queue_packets``; default: no queue.
+    theory
+        ``column``, ``flow``, ``cwnd_mean_segments``: means that closed forms give, as lines.
+    link
+        The name of the link.
+    """
+    tables = [windows, *([theory] if theory is not None else [])]
+    columns = list(dict.fromkeys(name for table in tables for name in _names(table, "column")))
+    flows = list(dict.fromkeys(name for table in tables for name in _names(table, "flow")))
+    flows = flows[:MOST_FLOWS]
+    rows = len(flows) + (queue is not None)
+    with styled():
+        made, axes = figure(0.4 + 1.7 * max(rows, 1), max(rows, 1), 1, sharex=True, squeeze=False)
+        for place, column in enumerate(columns):
+            style = {
+                "color": HUES[place % len(HUES)],
+                # Where they agree, a later line lies within the one before.
+                "lw": max(2.4 - 0.8 * place, 0.9) if len(columns) > 1 else 1.2,
+            }
+            for row, flow in enumerate(flows):
+                own = (pl.col("column") == column) & (pl.col("flow").cast(pl.String) == flow)
+                _runs(axes[row][0], windows.filter(own), "cwnd_segments", column, style)
+                if theory is not None:
+                    for mean in theory.filter(own)["cwnd_mean_segments"].drop_nulls():
+                        axes[row][0].axhline(mean, label=plain_name(column), ls="--", **style)
+            if queue is not None:
+                of = queue.filter(pl.col("column") == column)
+                _runs(axes[-1][0], of, "queue_packets", column, style)
+        for row, flow in enumerate(flows):
+            # A name is shown as it is, whatever signs of a dollar it holds.
+            axes[row][0].set_title(f"{flow}: congestion window", parse_math=False)
+            axes[row][0].set(ylabel="segments", ylim=(0, None))
+        legend(axes[0][0])
+        if queue is not None:
+            axes[-1][0].set_title(f"{link}: queue", parse_math=False)
+            axes[-1][0].set(ylabel="packets", ylim=(0, None))
+        axes[-1][0].set(xlabel="time (s)")
+    return made
+
+
+def _runs(panel: Axes, table: pl.DataFrame, column: str, label: str, style: dict[str, Any]) -> None:
+    for place, ((_,), of) in enumerate(table.group_by("run", maintain_order=True)):
+        times, values = thin(of, column)
+        panel.step(
+            times, values, where="post", alpha=1.0 if place == 0 else 0.35,
+            label=plain_name(label) if place == 0 else None, **style,
+        )  # fmt: skip
+
+
+def _names(table: pl.DataFrame, column: str) -> list[str]:
+    if column not in table.columns:
+        return []
+    return table[column].cast(pl.String).unique(maintain_order=True).to_list()

@@ -1,0 +1,229 @@
+"""Distributions, and what a sweep comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from matplotlib.ticker import FuncFormatter
+
+from ackclock.plots.series import legend, plain_name
+from ackclock.plots.style import COLOURS, HUES, Picture, figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["distribution", "heat_map", "percentile", "sweep"]
+
+_MOST_GROUPS = 8
+_MOST_CELLS = 150
+"""More cells than this are not labelled with their numbers."""
+
+_WIDE = 50.0
+"""From this ratio of the largest to the median value on, the axis is logarithmic."""
+
+
+def distribution(
+    values: pl.DataFrame,
+    *,
+    value: str,
+    by: str | None = None,
+    label: str | None = None,
+    title: str = "",
+) -> Picture:
+    """Draw the cumulative distribution of a column, with its median, 95th and 99th percentile.
+
+    Parameters
+    ----------
+    values
+        A table with a row a value.
+    value
+        The column.
+    by
+        A column of names: each has a line of its own; default: one line. Of more than eight names
+        those with most rows are drawn.
+    label
+        The label of the axis; default: the column's name.
+    title
+        The title.
+    """
+    known = values.drop_nulls(value)
+    groups: list[tuple[str, np.ndarray]] = []
+    if by is None:
+        groups.append(("", known[value].cast(pl.Float64).to_numpy()))
+    else:
+        counted = known.with_columns(pl.col(by).cast(pl.String)).group_by(by, maintain_order=True)
+        named = [(str(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted]
+        groups += sorted(named, key=lambda group: -group[1].size)[:_MOST_GROUPS]
+    with styled():
+        made, axes = figure(2.7)
+        everything = np.concatenate([found for _, found in groups] or [np.empty(0)])
+        for place, (name, found) in enumerate(groups):
+            if not found.size:
+                continue
+            ordered = np.sort(found)
+            # Beyond the picture's dots more steps are not seen.
+            chosen = np.unique(
+                np.linspace(0, ordered.size - 1, min(ordered.size, 1500)).astype(int)
+            )
+            shares = (chosen + 1) / ordered.size
+            axes.step(
+                ordered[chosen], 100 * shares, where="post", color=HUES[place % len(HUES)], lw=1.3,
+                label=f"{plain_name(name)} ({ordered.size:,})" if name else None,
+            )  # fmt: skip
+            _percentiles(axes, ordered, HUES[place % len(HUES)])
+        if everything.size and everything.min() > 0:
+            ratio = float(everything.max() / np.median(everything))
+            if ratio > _WIDE:
+                axes.set_xscale("log")
+                axes.xaxis.set_major_formatter(FuncFormatter(_general))
+        axes.set(ylabel="% at most", xlabel=label or value, ylim=(0, 102))
+        axes.set_title(title)
+        legend(axes)
+    return made
+
+
+def _general(value: float, _place: int | None) -> str:
+    return f"{value:g}"
+
+
+def percentile(ordered: np.ndarray, share: int) -> float | None:
+    """Return the least value that ``share`` percent do not exceed; None of too few values.
+
+    Of fewer than 20 values the 95th percentile would be the largest, of fewer than 100 the 99th.
+    """
+    if ordered.size * (100 - share) < 100:
+        return None
+    return float(np.percentile(ordered, share, method="inverted_cdf"))
+
+
+def _percentiles(axes: Axes, ordered: np.ndarray, colour: str) -> None:
+    for share in (50, 95, 99):
+        at = percentile(ordered, share)
+        if at is not None:
+            axes.plot(
+                [at], [share], marker="o", ms=3.4, color=colour, mec="white", mew=0.5, ls="none"
+            )
+
+
+def heat_map(
+    table: pl.DataFrame,
+    *,
+    x: str,
+    y: str,
+    value: str,
+    label: str | None = None,
+    title: str = "",
+    factor: float = 1.0,
+) -> Picture:
+    """Draw a quantity over two others: a cell for each pair, dark where it is large.
+
+    Parameters
+    ----------
+    table
+        A table with a row a pair; of several rows of one pair the mean is drawn.
+    x, y
+        The columns that vary.
+    value
+        The column that is drawn.
+    label
+        Its name, with the unit; default: the column's.
+    title
+        The title.
+    factor
+        By how much a value is multiplied, as 1e-6 for Mbit/s of a column in bit/s.
+    """
+    across, up = _levels(table, x), _levels(table, y)
+    means = table.group_by(x, y).agg(pl.col(value).cast(pl.Float64).mean())
+    grid = np.full((len(up), len(across)), np.nan)
+    for at_x, at_y, found in means.iter_rows():
+        if found is not None:
+            grid[up.index(at_y), across.index(at_x)] = found * factor
+    with styled():
+        made, axes = figure(max(1.2 + 0.32 * len(up), 2.2))
+        mesh = axes.pcolormesh(grid, cmap="cividis_r", edgecolors="white", linewidth=0.6)
+        axes.grid(visible=False)
+        axes.set_xticks(np.arange(len(across)) + 0.5, [_level(each) for each in across])
+        axes.set_yticks(np.arange(len(up)) + 0.5, [_level(each) for each in up])
+        axes.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
+        axes.set_title(title)
+        made.colorbar(mesh, ax=axes, label=label or value.replace("_", " "), pad=0.01)
+        if grid.size <= _MOST_CELLS and np.isfinite(grid).any():
+            low, high = float(np.nanmin(grid)), float(np.nanmax(grid))
+            for (row, column), found in np.ndenumerate(grid):
+                if np.isfinite(found):
+                    dark = high > low and (found - low) / (high - low) > 0.55
+                    axes.text(
+                        column + 0.5, row + 0.5, f"{found:.3g}", ha="center", va="center",
+                        fontsize=7.0, color="white" if dark else COLOURS["ink"],
+                    )  # fmt: skip
+    return made
+
+
+def sweep(
+    table: pl.DataFrame,
+    *,
+    x: str,
+    value: str,
+    by: str | None = None,
+    label: str | None = None,
+    title: str = "",
+    factor: float = 1.0,
+) -> Picture:
+    """Draw a quantity over another: the mean of each point, and every value.
+
+    Parameters
+    ----------
+    table
+        A table with a row a run.
+    x
+        The column that varies.
+    value
+        The column that is drawn.
+    by
+        A column of names: each has a line of its own; default: one line.
+    label
+        The name of the value, with its unit; default: the column's.
+    title
+        The title.
+    factor
+        By how much a value is multiplied.
+    """
+    levels = _levels(table, x)
+    numeric = all(isinstance(level, int | float) for level in levels)
+    names: Sequence[Any] = [None] if by is None else _levels(table, by)[:_MOST_GROUPS]
+    with styled():
+        made, axes = figure(2.7)
+        for place, name in enumerate(names):
+            of = table if name is None else table.filter(pl.col(by or "") == name)
+            at = [level if numeric else float(levels.index(level)) for level in of[x].to_list()]
+            found = of[value].cast(pl.Float64).to_numpy() * factor
+            colour = HUES[place % len(HUES)]
+            axes.plot(at, found, ls="none", marker="o", ms=2.6, color=colour, alpha=0.45)
+            means = (
+                pl.DataFrame({"at": [float(each) for each in at], "found": found})
+                .group_by("at").agg(pl.col("found").mean()).sort("at")
+            )  # fmt: skip
+            axes.plot(
+                means["at"].to_numpy(), means["found"].to_numpy(), color=colour, lw=1.3,
+                label=None if name is None else plain_name(_level(name)),
+            )  # fmt: skip
+        if not numeric:
+            axes.set_xticks(range(len(levels)), [_level(level) for level in levels])
+        axes.set(xlabel=x.replace("_", " "), ylabel=label or value.replace("_", " "))
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        axes.set_title(title)
+        legend(axes)
+    return made
+
+
+def _levels(table: pl.DataFrame, column: str) -> list[Any]:
+    """Return the values that a column takes: numbers in order, texts as they come."""
+    values = table[column].unique(maintain_order=True).drop_nulls().to_list()
+    return sorted(values) if table[column].dtype.is_numeric() else values
+
+
+def _level(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,232 @@
+"""Figures of runs: what they are drawn from, how they show, and the numbers behind them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ackclock as ac
+from ackclock import plots
+
+
+@pytest.fixture(scope="module")
+def run() -> ac.Run:
+    """Two flows behind a short queue, with losses; the window, the queue and every event."""
+    return ac.simulate(_two())
+
+
+def _two(**changes: object) -> ac.Scenario:
+    scenario = ac.Scenario(
+        topology=ac.dumbbell(
+            bottleneck=ac.Link("10 Mbit/s", "20 ms", queue=ac.Queue("0.5 BDP")),
+            access=ac.Link("100 Mbit/s", "1 ms"),
+        ),
+        flows=[ac.Flow("newreno+sack", name="a"), ac.Flow("cubic", name="b", start="2 s")],
+        duration="10 s",
+        probes=[
+            ac.Probe(flow="a"),
+            ac.Probe(flow="b", every="5 ms"),
+            ac.Probe(link="bottleneck", every="10 ms"),
+        ],
+    )
+    return dataclasses.replace(scenario, **changes)  # type: ignore[arg-type]
+
+
+def test_throughput_adds_up_to_the_data_that_was_acknowledged(run: ac.Run) -> None:
+    table = pl.DataFrame(run.throughput("100 ms"))
+    assert table.columns == ["time_s", "flow", "throughput_bps"]
+    # Ten seconds of 100 ms, two flows.
+    assert table.height == 200
+    acked = pl.DataFrame(run.flow_samples).group_by(pl.col("flow").cast(pl.String)).agg(
+        pl.col("acked_bytes").last()
+    )  # fmt: skip
+    for flow, total in acked.iter_rows():
+        rates = table.filter(pl.col("flow") == flow)["throughput_bps"]
+        assert float(rates.sum()) * 0.1 / 8 == pytest.approx(total, rel=1e-9)
+        assert rates.min() >= 0.0  # type: ignore[operator]
+    # No interval carries more than twice the link: a repair acknowledges much at once.
+    b = table.filter(pl.col("flow") == "b")
+    assert b.filter(pl.col("time_s") < 1.9)["throughput_bps"].sum() == 0.0
+
+
+def test_throughput_of_an_interval_that_ends_with_the_run(run: ac.Run) -> None:
+    # 10 s in steps of 3 s: the last one is 1 s long.
+    table = pl.DataFrame(run.throughput("3 s", "a"))
+    assert table["time_s"].to_list() == [0.0, 3.0, 6.0, 9.0]
+    rows = {row["flow"]: row for row in run.rows("flows")}
+    mean = float((table["throughput_bps"] * pl.Series([3.0, 3.0, 3.0, 1.0])).sum()) / 10
+    assert mean == pytest.approx(rows["a"]["goodput_bps"], rel=0.03)
+
+
+def test_events_say_what_the_counters_count(run: ac.Run) -> None:
+    rows = {row["flow"]: row for row in run.rows("flows")}
+    for flow in ("a", "b"):
+        events = run.events(flow).to_pylist()
+        kinds = [row["event"] for row in events]
+        assert kinds.count("timeout") == rows[flow]["timeouts"]
+        losses = rows[flow]["congestion_events"] - rows[flow]["timeouts"]
+        assert kinds.count("fast_retransmit") == losses
+        assert losses > 2
+        # A repair that begins ends, before the next one begins.
+        repairs = [kind for kind in kinds if kind.startswith("recovery")]
+        pairs = zip(repairs[::2], repairs[1::2], strict=False)
+        assert all(pair == ("recovery_begins", "recovery_ends") for pair in pairs)
+        times = [row["time_s"] for row in events]
+        assert times == sorted(times)
+    assert run.events("a", "timeout").num_rows == rows["a"]["timeouts"]
+
+
+def test_both_engines_find_the_same_events() -> None:
+    scenario = _two(duration="4 s")
+    fast, plain = (ac.simulate(scenario, engine=name) for name in ("fast", "reference"))
+    assert fast.flow_events.num_rows > 10
+    assert fast.flow_events.equals(plain.flow_events)
+    assert fast.flow_samples.equals(plain.flow_samples)
+
+
+def test_a_mark_and_a_silence_are_events() -> None:
+    scenario = _two(
+        topology=ac.dumbbell(
+            bottleneck=ac.Link("10 Mbit/s", "20 ms", queue=ac.CoDel(limit="1000 packet", ecn=True)),
+            access=ac.Link("100 Mbit/s", "1 ms"),
+        ),
+        flows=[
+            ac.Flow(
+                "newreno+sack",
+                name="a",
+                tcp=ac.Tcp(ecn="on"),
+                app=ac.OnOff("12 Mbit/s", "1448 B", on="2 s", off="4 s"),
+            )
+        ],
+        probes=[ac.Probe(flow="a", every="1 s")],
+    )
+    run = ac.simulate(scenario)
+    kinds = [row["event"] for row in run.rows("flow_events")]
+    assert "ecn" in kinds
+    assert "idle_restart" in kinds
+    assert "fast_retransmit" not in kinds
+
+
+def test_a_kind_of_event_that_is_none_is_told(run: ac.Run) -> None:
+    with pytest.raises(ac.BadInput, match="did you mean `timeout`"):
+        run.events(event="timeouts")
+    with pytest.raises(ac.BadInput, match="no probe recorded flow `c`"):
+        run.events("c")
+
+
+FIGURES = {
+    "cwnd": lambda run: run.plot_cwnd(),
+    "throughput": lambda run: run.plot_throughput(),
+    "rtt": lambda run: run.plot_rtt(),
+    "sequence": lambda run: run.plot_sequence("a"),
+    "queue": lambda run: run.plot_queue(),
+}
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_a_figure_shows_itself(run: ac.Run, name: str) -> None:
+    figure = FIGURES[name](run)
+    assert isinstance(figure, plots.Picture)
+    svg = figure._repr_svg_()
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    assert root.tag.endswith("svg")
+    assert "<Figure size" not in repr(figure)
+    assert "inches" in repr(figure)
+    # Two figures on one page share no identifier.
+    other = run.plot_cwnd("b")._repr_svg_()
+    ids = [set(re.findall(r'id="([^"]+)"', text)) for text in (svg, other)]
+    assert not ids[0] & ids[1]
+
+
+def test_a_figure_is_drawn_of_few_flows_one_by_one_and_of_many_their_range() -> None:
+    scenario = _two(
+        flows=[ac.Flow("newreno", name="f", count=200)],
+        probes=[ac.Probe(flow="f", every="50 ms")],
+    )
+    run = ac.simulate(scenario)
+    for figure in (run.plot_cwnd(), run.plot_rtt(), run.plot_throughput()):
+        lines = sum(len(axes.lines) for axes in figure.axes)
+        assert 3 <= lines <= 6
+
+
+def test_what_was_not_recorded_is_told(small: ac.Scenario) -> None:
+    run = ac.simulate(dataclasses.replace(small, probes=()))
+    for draw in (run.plot_cwnd, run.plot_rtt, run.plot_throughput, run.plot_sequence):
+        with pytest.raises(ac.BadInput, match=r"add ac\.Probe"):
+            draw()
+    with pytest.raises(ac.BadInput, match=r"add ac\.Probe\(link"):
+        run.plot_queue()
+    with pytest.raises(ac.BadInput, match="no transfer"):
+        run.plot_transfers()
+
+
+def test_one_of_many_runs_is_drawn_by_its_cell() -> None:
+    runs = ac.simulate_many([_two(seed=seed, duration="3 s") for seed in (1, 2)])
+    with pytest.raises(ac.BadInput, match="cell"):
+        runs.plot_cwnd()
+    assert len(runs.plot_cwnd(cell=1).axes) == 2
+    with pytest.raises(ac.BadInput, match="from 0 to 1"):
+        runs.plot_cwnd(cell=2)
+
+
+def test_the_queueing_delay_is_what_is_held_at_the_rate(run: ac.Run) -> None:
+    from ackclock import traces
+
+    table = traces.queues(run).filter(pl.col("queue_bytes") > 0)
+    row = table.row(table.height // 2, named=True)
+    # 10 Mbit/s: a byte takes 0.8 microseconds.
+    assert row["queue_delay_s"] == pytest.approx(row["queue_bytes"] * 0.8e-6)
+
+
+def test_a_link_whose_rate_varies_has_no_such_delay() -> None:
+    from ackclock import traces
+
+    change = ac.Event(at="1 s", link="bottleneck", set=ac.LinkChange(rate="5 Mbit/s"))
+    run = ac.simulate(_two(events=[change], duration="3 s"))
+    assert traces.queues(run)["queue_delay_s"].null_count() == run.link_samples.num_rows
+    assert len(run.plot_queue().axes) == 1
+
+
+def test_a_heat_map_has_a_cell_for_each_pair() -> None:
+    table = pl.DataFrame(
+        {
+            "rate": ["1 Mbit/s", "10 Mbit/s"] * 4,
+            "rtt_ms": [10, 10, 20, 20] * 2,
+            "goodput_bps": [1e6, 9e6, 1e6, 8e6, 3e6, 9e6, 1e6, 8e6],
+        }
+    )
+    figure = plots.heat_map(table, x="rate", y="rtt_ms", value="goodput_bps", factor=1e-6)
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    # The first cell is the mean of 1 and 3.
+    assert texts == ["2", "9", "1", "8"]
+
+
+def test_a_distribution_marks_percentiles_of_enough_values() -> None:
+    table = pl.DataFrame({"name": ["a"] * 200 + ["b"] * 10, "s": [*range(200), *range(10)]})
+    figure = plots.distribution(table, value="s", by="name")
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    at = [float(line.get_xdata()[0]) for line in marks]  # type: ignore[index]
+    # Of 0 to 199 the 100th, 190th and 198th value; of ten values the fifth alone.
+    assert at == [99.0, 189.0, 197.0, 4.0]
+
+
+def test_a_figure_is_saved_in_equal_bytes(run: ac.Run, tmp_path: Path) -> None:
+    for end in ("svg", "pdf", "png"):
+        for name in ("one", "two"):
+            plots.save(run.plot_cwnd(), tmp_path / f"{name}.{end}")
+        one, two = ((tmp_path / f"{name}.{end}").read_bytes() for name in ("one", "two"))
+        assert one == two
+    with pytest.raises(ac.BadInput, match=r"\.svg, \.pdf or \.png"):
+        plots.save(run.plot_cwnd(), tmp_path / "figure.gif")
+
+
+def test_no_figure_opens_a_window_or_needs_pyplot() -> None:
+    text = "import ackclock, ackclock.plots, sys; sys.exit('matplotlib.pyplot' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", text], check=False).returncode == 0
