@@ -1,9 +1,9 @@
 //! The names of senders, for those who type them.
 
-use ackclock_sim::scenario::{TcpSpec, VariantChoice};
+use ackclock_sim::scenario::VariantChoice;
 use ackclock_sim::{Names, Scenario};
 use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
-use ackclock_tcp::{Profile, Variant};
+use ackclock_tcp::{Profile, TcpSpec, Variant};
 use serde_json::{Value, json};
 
 use crate::input::{BadInput, did_you_mean};

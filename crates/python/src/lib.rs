@@ -5,6 +5,7 @@
 
 mod place;
 mod table;
+mod words;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -242,12 +243,6 @@ const fn build() -> &'static str {
     }
 }
 
-/// The JSON schema of a scenario, as JSON text.
-#[pyfunction]
-fn schema() -> String {
-    ackclock_lab::schema()
-}
-
 /// Read a TOML (or .json) scenario file and return it as JSON text. Raises ``BadInput``.
 #[pyfunction]
 fn load_scenario(py: Python<'_>, path: PathBuf) -> PyResult<String> {
@@ -265,43 +260,6 @@ fn read_columns(py: Python<'_>, table: String) -> PyResult<String> {
 fn check_scenario(py: Python<'_>, scenario: String) -> PyResult<String> {
     let job = move |_: &Ticket| Ok(to_json(&ackclock_lab::from_json(&scenario)?));
     in_background(py, Work::default(), job)
-}
-
-/// Return the seconds of a duration such as ``30 ms``, which stands under ``key``. Raises ``BadInput``.
-#[pyfunction]
-fn seconds(key: &str, text: &str) -> PyResult<f64> {
-    guarded(|| ackclock_lab::seconds(key, text))
-}
-
-/// Return the bits per second of a rate such as ``10 Mbit/s``, which stands under ``key``. Raises ``BadInput``.
-#[pyfunction]
-fn bits_per_second(key: &str, text: &str) -> PyResult<f64> {
-    guarded(|| ackclock_lab::bits_per_second(key, text))
-}
-
-/// Return the canonical name of a sender. Raises ``BadInput``.
-#[pyfunction]
-#[pyo3(signature = (variant, profile = "rfc"))]
-fn variant_name(variant: &str, profile: &str) -> PyResult<String> {
-    guarded(|| ackclock_lab::variant_name(variant, profile))
-}
-
-/// Return the senders of a scenario (JSON text) with their parts, as JSON: a row an entry. Raises ``BadInput``.
-#[pyfunction]
-fn senders(scenario: &str) -> PyResult<String> {
-    guarded(|| ackclock_lab::senders(&ackclock_lab::from_json(scenario)?))
-}
-
-/// Return the file-name form of a variant's name.
-#[pyfunction]
-fn variant_slug(variant: &str) -> String {
-    ackclock_lab::variant_slug(variant)
-}
-
-/// Return the registry of variant parts as JSON: [{word, argument, slot, help}].
-#[pyfunction]
-fn registry() -> String {
-    ackclock_lab::registry()
 }
 
 /// Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises ``BadInput``.
@@ -795,12 +753,15 @@ mod _core {
     #[pymodule_export]
     use super::place::{copy_file, try_file, write_file};
     #[pymodule_export]
+    use super::words::{
+        bits_per_second, registry, schema, seconds, senders, variant_name, variant_slug,
+    };
+    #[pymodule_export]
     use super::{
         BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,
-        bench_dumbbell, bench_short, bits_per_second, build, check_scenario, closed_to_programs,
-        drill, judge, live, load_scenario, packmime, play, programs_asked, read_columns, registry,
-        response, schema, seconds, senders, simulate, simulate_many, simulate_to, theory, variant_name,
-        variant_slug, version,
+        bench_dumbbell, bench_short, build, check_scenario, closed_to_programs, drill, judge, live,
+        load_scenario, packmime, play, programs_asked, read_columns, response, simulate,
+        simulate_many, simulate_to, theory, version,
     };
 
     /// Keeps panics from writing the paths of the machine that built this to the user's screen:

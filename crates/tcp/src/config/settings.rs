@@ -30,7 +30,7 @@ impl Profile {
 }
 
 ackclock_units::written_as_text! {
-    Profile: "Profile", "Whose habits supply what is not said: rfc, linux or ns2.", "rfc";
+    Profile: "Profile", "The profile that supplies what is not said: rfc, linux or ns2.", "rfc";
 }
 
 impl FromStr for Profile {

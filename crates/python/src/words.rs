@@ -1,0 +1,48 @@
+//! The words of a scenario: the schema, the names of senders, quantities with a unit.
+
+use pyo3::prelude::*;
+
+use crate::guarded;
+
+/// The JSON schema of a scenario, as JSON text.
+#[pyfunction]
+pub fn schema() -> String {
+    ackclock_lab::schema()
+}
+
+/// Return the seconds of a duration such as ``30 ms``, which stands under ``key``. Raises ``BadInput``.
+#[pyfunction]
+pub fn seconds(key: &str, text: &str) -> PyResult<f64> {
+    guarded(|| ackclock_lab::seconds(key, text))
+}
+
+/// Return the bits per second of a rate such as ``10 Mbit/s``, which stands under ``key``. Raises ``BadInput``.
+#[pyfunction]
+pub fn bits_per_second(key: &str, text: &str) -> PyResult<f64> {
+    guarded(|| ackclock_lab::bits_per_second(key, text))
+}
+
+/// Return the canonical name of a sender. Raises ``BadInput``.
+#[pyfunction]
+#[pyo3(signature = (variant, profile = "rfc"))]
+pub fn variant_name(variant: &str, profile: &str) -> PyResult<String> {
+    guarded(|| ackclock_lab::variant_name(variant, profile))
+}
+
+/// Return the senders of a scenario (JSON text) with their parts, as JSON: a row an entry. Raises ``BadInput``.
+#[pyfunction]
+pub fn senders(scenario: &str) -> PyResult<String> {
+    guarded(|| ackclock_lab::senders(&ackclock_lab::from_json(scenario)?))
+}
+
+/// Return the file-name form of a variant's name.
+#[pyfunction]
+pub fn variant_slug(variant: &str) -> String {
+    ackclock_lab::variant_slug(variant)
+}
+
+/// Return the registry of variant parts as JSON: [{word, argument, slot, help}].
+#[pyfunction]
+pub fn registry() -> String {
+    ackclock_lab::registry()
+}
