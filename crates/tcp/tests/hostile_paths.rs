@@ -220,3 +220,20 @@ fn a_timeout_that_the_pacer_and_then_a_late_ack_made_void_leaves_a_timer() {
     let (_, sent) = opened.until(millis(60_000)).unwrap();
     assert_eq!(sent[0], (10_001, 1000));
 }
+
+#[test]
+fn reports_of_duplicates_begin_no_repair_when_nothing_is_outstanding() {
+    let mut opened =
+        Opened::new(Config { sack: true, ..config("newreno+prr+iw2", Profile::Rfc) }, 60_000);
+    assert_eq!(opened.write(2000), [(1, 1000), (1001, 1000)]);
+    opened.now = millis(200);
+    assert_eq!(opened.ack(2001, 0), []);
+    assert_eq!(opened.write(3000), []);
+    // Three copies of an ACK with a D-SACK: duplicates need outstanding data (RFC 5681 §2).
+    for _ in 0..3 {
+        assert_eq!(opened.sack(2001, 1001..2001, 0), []);
+    }
+    assert_eq!(opened.end.sender().stats().congestion_events, 0);
+    // The window opens, and three segments fit.
+    assert_eq!(opened.ack(2001, 60_000), [(2001, 1000), (3001, 1000), (4001, 1000)]);
+}

@@ -124,7 +124,7 @@ impl Dice {
         let laws: Vec<String> = REGISTRY
             .iter()
             .filter(|row| row.choice.slot() == Slot::Growth && !RULED.contains(&row.word))
-            .map(|row| row.spelled())
+            .map(ackclock_tcp::words::Row::spelled)
             .chain(
                 ["newreno+sack", "cubic+rack", "newreno+quickstart(5.12Mbps)"].map(str::to_owned),
             )

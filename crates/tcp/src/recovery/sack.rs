@@ -76,7 +76,10 @@ impl Sack {
             Phase::Open => {
                 if advanced {
                     self.duplicates = 0;
-                } else if told.newly_sacked > Bytes::ZERO || blocks.is_empty() {
+                } else if send.una < send.max
+                    && (told.newly_sacked > Bytes::ZERO || blocks.is_empty())
+                {
+                    // With nothing outstanding an ACK is no duplicate (RFC 5681 §2), whatever its D-SACK tells.
                     self.duplicates += 1;
                 }
                 let by_count = self.duplicates >= self.repair.config.reordering;
