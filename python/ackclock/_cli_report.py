@@ -46,21 +46,21 @@ def report(
     ] = 1,
     sender: Annotated[
         Literal["kernel", "ackclock"] | None,
-        typer.Option(help="Of a live run, the TCP of the senders. Default: as the file says."),
+        typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
     ] = None,
     receiver: Annotated[
         Literal["kernel", "ackclock"] | None,
-        typer.Option(help="Of a live run, the TCP of the receivers. Default: as the file says."),
+        typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
     ] = None,
     allow_programs: Annotated[
         bool,
         typer.Option(
-            "--allow-programs", help="Of a live run, run the programs that the file names."
+            "--allow-programs", help="Run the programs that the file names, in a live run."
         ),
     ] = False,
     as_root: Annotated[
         bool,
-        typer.Option("--as-root", help="Of a live run, give programs all rights of this process."),
+        typer.Option("--as-root", help="Give programs all rights of this process, in a live run."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -32,8 +32,8 @@ __all__ = [
     "registry",
     "response",
     "schema",
-    "senders",
     "seconds",
+    "senders",
     "simulate",
     "simulate_many",
     "simulate_to",
@@ -91,9 +91,6 @@ class Run:
     def link_samples(self) -> Table: ...
     @property
     def events(self) -> int: ...
-    def scenarios(self) -> list[str]:
-        """Return the scenarios as JSON texts, in the order of cells."""
-
     @property
     def captures(self) -> list[Path]: ...
     @property

@@ -440,14 +440,6 @@ def compare(
             printing.tell(f"The {what}: {place / name}")
 
 
-def _substrates(text: str | None) -> list[Substrate] | None:
-    words = None if text is None else text.split(",")
-    for word in words or ():
-        if word not in SUBSTRATES:
-            raise BadInput(f"--on: `{word}` is no substrate{_nearest(word, SUBSTRATES)}")
-    return None if words is None else [each for each in SUBSTRATES if each in words]
-
-
 def _words_of_compare(file: Path, on: str | None, variants: str | None, repeat: int) -> list[str]:
     options = {"--on": on, "--variants": variants, "--repeat": str(repeat)}
     given = [word for pair in options.items() if pair[1] is not None for word in pair]
