@@ -145,7 +145,7 @@ def test_the_summary_is_the_same_at_every_way_out(
     stored = ackclock("run", file, "--out", tmp_path / "out")
     where = "--out DIR writes them all", "all are in the tables"
     assert stored.out.replace(where[1], where[0]).startswith(shown.out)
-    # What was run, with the rate that a search found, is what the files say of themselves.
+    # The files name the scenario that was run, with the rate that a search found.
     metadata = pq.read_metadata(tmp_path / "out" / "flows.parquet").metadata
     assert metadata[b"ackclock.scenario"].decode() == run.scenario_texts[0]
     # Run again as it is, without a search, it is the same run.

@@ -213,7 +213,7 @@ def test_a_distribution_marks_percentiles_of_enough_values() -> None:
     figure = plots.distribution(table, value="s", by="name")
     marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
     at = [float(line.get_xdata()[0]) for line in marks]  # type: ignore[index]
-    # Of 0 to 199 the 100th, 190th and 198th value; of ten values the fifth alone.
+    # The 100th, 190th and 198th of the values 0 to 199; the fifth alone of ten values.
     assert at == [99.0, 189.0, 197.0, 4.0]
 
 

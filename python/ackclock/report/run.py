@@ -211,7 +211,7 @@ def _thinned(samples: pl.DataFrame) -> pl.DataFrame:
     samples = _texts(samples)
     flows = by_flow(samples)
     if len(flows) > MOST_FLOWS:
-        # Of many flows the range is drawn: no more than their values at some moments is needed.
+        # A range of many flows needs only their values at some moments.
         moments = (pl.col("time_s") / (float(end_s) / _MOMENTS)).floor().alias("moment")
         last = samples.group_by("flow", moments, maintain_order=True).last()
         return last.drop("moment").select(samples.columns)

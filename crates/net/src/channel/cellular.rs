@@ -70,7 +70,7 @@ impl Described for Cellular {
         if ticks == 0 || ticks > 50_000_000 {
             return refuse("period", "expected a period from 20 ms to 11 days");
         }
-        // Of most draws it would be found after a second or more.
+        // The draw itself would find this only after a second or more.
         if Self::entries(config, rate) > MOST as f64 {
             return refuse("period", TOO_MANY);
         }

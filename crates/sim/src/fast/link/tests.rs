@@ -240,7 +240,7 @@ proptest! {
             let earliest = Instant::from_nanos(comes.as_nanos().saturating_sub(lead * 1_000));
             clock = clock.max(earliest);
             ahead.offer_ahead(comes, Packet { size: *size, ..packet(id, 0) }, clock);
-            // Of packets that come at one moment, those that the others were offered, too.
+            // Packets of one moment are taken in only once the other links were offered them.
             let has_come = |(n, (at, _)): &(u32, (Instant, u32))| *n <= id && *at <= clock;
             while let Some((_, (at, size))) = late.next_if(has_come) {
                 in_time.offer(at, Packet { size, ..packet(id, 0) });
