@@ -239,6 +239,9 @@ impl Parts {
             |growth: &GrowthChoice| growth.under(profile).is_same_law(self.growth.under(profile));
         let rows = GrowthChoice::rows().iter();
         let named = rows.map(|row| (row.word, row.choice.with_numbers_of(self.growth)));
+        // A visitor's law has no row.
+        let listed = GrowthChoice::rows().iter().any(|row| row.choice.is_same_law(self.growth));
+        let named = named.chain((!listed).then_some(("", self.growth)));
         let (_, growth, parts) = named
             .filter(|(_, growth)| same(growth))
             .map(|(word, growth)| (word, growth, parts_beyond(self, Self::of(growth, profile))))
@@ -501,6 +504,16 @@ impl Variant {
         }
         Ok(resolved)
     }
+}
+
+/// True if `text` is a word for a part of the house's, with an argument or without.
+pub(crate) fn is_word(text: &str) -> bool {
+    let is_form = |form: &Form| form.text.split(['(', '<']).next() == Some(text);
+    let is_number = || text.strip_prefix("iw").is_some_and(|n| n.parse::<u32>().is_ok());
+    text == MODERN
+        || REGISTRY.iter().any(|entry| entry.word == text)
+        || FORMS.iter().any(is_form)
+        || is_number()
 }
 
 /// The file-name form of a variant's name: `newreno+iw3` gives `newreno_iw3`, `tahoe(bytes)` gives

@@ -83,6 +83,12 @@ pub trait Described: Sized {
         None
     }
 
+    /// The settings of a `word` without an argument that [`WORDS`](Self::WORDS) cannot list, as it came while the process
+    /// ran.
+    fn named(_word: &str) -> Option<Self::Settings> {
+        None
+    }
+
     /// The arguments that [`read`](Self::read) takes after `word`, for the writer of another one.
     fn expected(_word: &str) -> Option<&'static str> {
         None
@@ -210,7 +216,9 @@ macro_rules! choices {
 
             fn read(word: &str, argument: Option<&str>) -> Option<Self> {
                 use $crate::words::Described;
-                let argument = argument?;
+                let Some(argument) = argument else {
+                    return None$(.or_else(|| <$Part as Described>::named(word).map(Self::$Part)))*;
+                };
                 $(
                     if <$Part as Described>::WORDS.iter().any(|known| known.word == word) {
                         return <$Part as Described>::read(word, argument).map(Self::$Part);
