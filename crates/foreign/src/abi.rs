@@ -1,0 +1,179 @@
+//! The C interface, version 1: the same structs as in `include/ackclock_law.h`, which a test compares.
+
+use std::ffi::c_void;
+
+/// The version of the interface.
+pub const VERSION: u32 = 1;
+
+/// A field that is not known.
+pub const UNKNOWN: u64 = u64::MAX;
+
+macro_rules! structs {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty,)* })*) => {
+        $(
+            $(#[$doc])*
+            #[repr(C)]
+            #[derive(Clone, Copy, Debug)]
+            pub struct $name {
+                $(pub(crate) $field: $type,)*
+            }
+        )*
+
+        /// The size of each struct, and the place of each of its fields, in bytes.
+        #[cfg(test)]
+        pub fn layouts() -> Vec<(&'static str, usize, Vec<(&'static str, usize)>)> {
+            vec![$((
+                stringify!($name),
+                size_of::<$name>(),
+                vec![$((stringify!($field), std::mem::offset_of!($name, $field)),)*],
+            ),)*]
+        }
+    };
+}
+
+structs! {
+    /// The handshake is done.
+    Start {
+        cwnd_bytes: u64,
+        ssthresh_bytes: u64,
+        srtt_ns: u64,
+        seed: u64,
+        mss_bytes: u32,
+        unused: u32,
+    }
+    /// An ACK of new data on which the window may grow.
+    Ack {
+        now_ns: u64,
+        newly_acked_bytes: u64,
+        newly_delivered_bytes: u64,
+        una_seq: u64,
+        nxt_seq: u64,
+        rtt_ns: u64,
+        srtt_ns: u64,
+        in_flight_before_bytes: u64,
+        in_flight_bytes: u64,
+        slow_start_increase_bytes: u64,
+        slow_start_left_over_bytes: u64,
+        mss_bytes: u32,
+        limited_by: u8,
+        in_recovery: u8,
+        in_slow_start: u8,
+        slow_start_ends: u8,
+    }
+    /// A round-trip time was measured.
+    Rtt {
+        now_ns: u64,
+        rtt_ns: u64,
+    }
+    /// Data goes out while nothing is outstanding.
+    Sent {
+        now_ns: u64,
+        last_send_ns: u64,
+        nxt_seq: u64,
+    }
+    /// The network is congested.
+    Congestion {
+        now_ns: u64,
+        reduce_from_bytes: u64,
+        mss_bytes: u32,
+        signal: u32,
+    }
+    /// The retransmission timer expired.
+    Timeout {
+        now_ns: u64,
+        reduce_from_bytes: u64,
+        mss_bytes: u32,
+        consecutive: u32,
+    }
+    /// All that was lost is repaired.
+    RecoveryEnd {
+        now_ns: u64,
+        in_flight_bytes: u64,
+        newly_delivered_bytes: u64,
+        at_most_bytes: u64,
+        mss_bytes: u32,
+        unused: u32,
+    }
+    /// Another rule proposes a window.
+    Proposal {
+        cwnd_bytes: u64,
+        ssthresh_bytes: u64,
+        mss_bytes: u32,
+        why: u32,
+    }
+    /// The table of callbacks that a library exports.
+    Callbacks {
+        version: u32,
+        size_bytes: u32,
+        init: Option<unsafe extern "C" fn(*const Start) -> *mut c_void>,
+        destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+        ack: Option<unsafe extern "C" fn(*mut c_void, *const Ack)>,
+        congestion: Option<unsafe extern "C" fn(*mut c_void, *const Congestion)>,
+        timeout: Option<unsafe extern "C" fn(*mut c_void, *const Timeout)>,
+        idle: Option<unsafe extern "C" fn(*mut c_void, *const Proposal)>,
+        cwnd_bytes: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        ssthresh_bytes: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        pacing_rate_bit_s: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        rtt: Option<unsafe extern "C" fn(*mut c_void, *const Rtt)>,
+        sent: Option<unsafe extern "C" fn(*mut c_void, *const Sent)>,
+        recovery_end: Option<unsafe extern "C" fn(*mut c_void, *const RecoveryEnd)>,
+        spurious: Option<unsafe extern "C" fn(*mut c_void)>,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    /// The struct's name in the header.
+    fn in_c(name: &str) -> String {
+        let words = name.chars().fold(String::new(), |mut text, char| {
+            if char.is_uppercase() {
+                text.push('_');
+            }
+            text.extend(char.to_lowercase());
+            text
+        });
+        if name == "Callbacks" { "ackclock_law".to_owned() } else { format!("ackclock{words}") }
+    }
+
+    #[test]
+    fn the_header_has_the_same_structs() {
+        let mut source = "#include <stddef.h>\n#include <stdio.h>\n#include \"ackclock_law.h\"\nint main(void) {\n".to_owned();
+        let mut ours = String::new();
+        for (name, size, fields) in layouts() {
+            let c = in_c(name);
+            writeln!(source, "printf(\"{c} %zu\\n\", sizeof({c}));").unwrap();
+            writeln!(ours, "{c} {size}").unwrap();
+            for (field, at) in fields {
+                writeln!(source, "printf(\"{c}.{field} %zu\\n\", offsetof({c}, {field}));")
+                    .unwrap();
+                writeln!(ours, "{c}.{field} {at}").unwrap();
+            }
+        }
+        source.push_str("return 0; }\n");
+        let folder = std::env::temp_dir().join(format!("ackclock-abi-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.c"), source).unwrap();
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+        let program = folder.join("a");
+        let built = Command::new("cc")
+            .arg("-I")
+            .arg(include)
+            .arg("-o")
+            .args([&program, &folder.join("a.c")])
+            .output();
+        let Ok(built) = built else {
+            println!("skipped: no C compiler");
+            return;
+        };
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let said = Command::new(program).output().unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(String::from_utf8_lossy(&said.stdout), ours);
+    }
+}

@@ -1,0 +1,14 @@
+//! Growth laws from shared libraries.
+//!
+//! A library exports a table of callbacks in the C interface of `include/ackclock_law.h`. [`load`] opens it, holds its
+//! version against ours, and registers its law under a name. A scenario names the law and never the library: what is
+//! loaded is said on the command line or by a program.
+#![allow(unsafe_code, reason = "a foreign library is called; each call says why it is sound")]
+
+mod abi;
+mod law;
+mod library;
+
+pub use abi::Callbacks;
+pub use law::{Callable, ForeignLaw};
+pub use library::{LoadError, load, register};

@@ -1,0 +1,85 @@
+//! Opening a library, and registering its law.
+
+use std::path::{Path, PathBuf};
+
+use ackclock_tcp::growth::{VisitorError, register_law};
+use libloading::Library;
+
+use crate::abi::Callbacks;
+use crate::law::{Callable, ForeignLaw};
+
+/// The function that a library exports.
+const ENTRY: &str = "ackclock_law_v1";
+
+/// Why a library is no law.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The system does not load it.
+    #[error("{}: cannot be loaded: {why}", path.display())]
+    NotLoaded {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        why: String,
+    },
+    /// It does not export the function.
+    #[error("{}: it exports no function `{ENTRY}`; see include/ackclock_law.h", path.display())]
+    NoLaw {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its table cannot be used.
+    #[error("{}: {why}", path.display())]
+    BadTable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The name cannot be used.
+    #[error(transparent)]
+    Name(#[from] VisitorError),
+}
+
+/// Loads the law of a library and registers it under `name`, for as long as the process runs: the library is never
+/// unloaded.
+///
+/// The library's code runs in this process, with all that it may do.
+///
+/// # Errors
+/// The file is no library, has no law in it, or one of another version; the name is taken.
+pub fn load(name: &str, path: &Path) -> Result<(), LoadError> {
+    let at = || path.to_owned();
+    // The loader looks for a bare name elsewhere than in the current folder.
+    let found = path.canonicalize();
+    let found = found.map_err(|why| LoadError::NotLoaded { path: at(), why: why.to_string() })?;
+    // SAFETY: what a library does as it is loaded is its author's; whoever names it on the command line trusts it.
+    let library = unsafe { Library::new(&found) };
+    let library =
+        library.map_err(|why| LoadError::NotLoaded { path: at(), why: one_line(&why) })?;
+    // It stays for as long as the process: connections call it, and whoever else asks for it.
+    let library: &'static Library = Box::leak(Box::new(library));
+    // SAFETY: the header gives the function this type.
+    let entry = unsafe { library.get::<unsafe extern "C" fn() -> *const Callbacks>(ENTRY) };
+    let entry = entry.map_err(|_| LoadError::NoLaw { path: at() })?;
+    // SAFETY: the function takes nothing; what it returns is checked before it is used.
+    let table = unsafe { entry() };
+    // SAFETY: the header says that the table lives for as long as the library, which is never unloaded.
+    let table = unsafe { table.as_ref() };
+    let bad = |why: String| LoadError::BadTable { path: at(), why };
+    let table = table.ok_or_else(|| bad(format!("`{ENTRY}` returned NULL")))?;
+    register(name, Callable::new(table).map_err(bad)?)?;
+    Ok(())
+}
+
+/// Registers a law whose callbacks are in this process, as those that another compiler made.
+///
+/// # Errors
+/// The name cannot be used.
+pub fn register(name: &str, calls: Callable) -> Result<(), VisitorError> {
+    register_law(name, move || Box::new(ForeignLaw::new(calls)))
+}
+
+fn one_line(error: &libloading::Error) -> String {
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
