@@ -11,6 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 EXAMPLES = {
+    "Topology.path": """
+[topology]
+kind = "path"
+rate = "20 Mbit/s"
+rtt = "40 ms"
+buffer = "50 ms"
+""",
     "Topology.dumbbell": """
 [topology]
 kind = "dumbbell"

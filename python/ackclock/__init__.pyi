@@ -76,6 +76,7 @@ from .links import (
     Graph as Graph,
     GraphLink as GraphLink,
     Link as Link,
+    Path as Path,
     Reorder as Reorder,
     Reverse as Reverse,
     Topology as Topology,
@@ -114,6 +115,7 @@ from .tcp import (
 from .topologies import (
     dumbbell as dumbbell,
     graph as graph,
+    path as path,
 )
 from .traffic import (
     Access as Access,

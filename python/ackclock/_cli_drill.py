@@ -12,6 +12,7 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
+from ackclock._nearest import nearest
 from ackclock._words import Profile
 from ackclock.errors import BadInput
 from ackclock.exercises import Exercise, exercises
@@ -141,7 +142,7 @@ def _script(path: Path, files: ExitStack) -> Path:
 def _exercise(path: Path) -> Exercise:
     known = exercises()
     if str(path) not in known:
-        raise BadInput(f"`{path}` is no exercise{printing.nearest(str(path), known)}")
+        raise BadInput(f"`{path}` is no exercise{nearest(str(path), known)}")
     return known[str(path)]
 
 

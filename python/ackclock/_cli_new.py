@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock import _printing as printing
+from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.writing import is_there, write_file
 
@@ -49,7 +50,7 @@ def new(
         return
     file = known.get(kind.replace("_", "-"))
     if file is None:
-        raise BadInput(f"`{kind}` is no kind of scenario{printing.nearest(kind, known)}")
+        raise BadInput(f"`{kind}` is no kind of scenario{nearest(kind, known)}")
     text = file.read_text("utf-8")
     if show:
         print(text, end="")

@@ -34,6 +34,7 @@ __all__ = [
     "schema",
     "seconds",
     "senders",
+    "share",
     "simulate",
     "simulate_many",
     "simulate_to",
@@ -169,6 +170,9 @@ def seconds(key: str, text: str) -> float:
 
 def bits_per_second(key: str, text: str) -> float:
     """Return the bits per second of a rate such as ``10 Mbit/s``, which stands under ``key``. Raises BadInput."""
+
+def share(key: str, text: str) -> float:
+    """Return the share of a text in percent such as ``1 %``, which stands under ``key``. Raises BadInput."""
 
 def variant_name(variant: str, profile: str = "rfc") -> str:
     """Return the canonical name of a sender. Raises BadInput."""

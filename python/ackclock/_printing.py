@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "console",
-    "nearest",
     "output",
     "plain",
     "print_json",
@@ -188,15 +186,6 @@ def _span(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the end of a refusal: the nearest word that is known, or all of them."""
-    known = list(known)
-    near = get_close_matches(word, known, n=1)
-    if near:
-        return f" (did you mean `{near[0]}`?)"
-    return f", expected one of {', '.join(known)}"
 
 
 def console() -> Console:

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -425,4 +425,9 @@ def schema() -> dict[str, object]:
 def _text(scenario: Scenario | ScenarioFile | str | os.PathLike[str]) -> str:
     if isinstance(scenario, str | os.PathLike):
         scenario = ScenarioFile(scenario)
+    if isinstance(scenario, Mapping):
+        raise BadInput("scenario: found a dict; write ac.Scenario.from_dict(...) of it")
+    if not hasattr(scenario, "to_json"):
+        found = type(scenario).__name__
+        raise BadInput(f"scenario: found a {found}, expected an ac.Scenario or the name of a file")
     return scenario.to_json()

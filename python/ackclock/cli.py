@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from ackclock._cli_new import new
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
+from ackclock._nearest import near, nearest
 from ackclock._plain import read_plainly
 from ackclock._words import SUBSTRATES, Substrate
 from ackclock.errors import BadInput, UnfinishedError
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if not given or type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             sys.exit(0)
-        _fail(error.format_message())
+        _fail(error.format_message() + _advice(error, given, getattr(command, "commands", {})))
     except UnfinishedError as error:
         _say(str(error))
         sys.exit(EXIT_FAILED)
@@ -96,6 +97,42 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if code == EXIT_INTERRUPTED:
         _say("interrupted")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+#: Commands of other tools, and what is written here.
+_COMMANDS = {
+    "simulate": "run",
+    "sim": "run",
+    "start": "run",
+    "exec": "run",
+    "live": "run --on live",
+    "plot": "report",
+    "graph": "report",
+    "page": "report",
+    "init": "new",
+    "example": "new",
+    "examples": "new",
+    "list": "variants",
+    "algorithms": "variants",
+    "laws": "variants",
+    "study": "reproduce",
+    "test": "drill",
+    "packetdrill": "drill",
+    "check": "doctor",
+    "version": "--version",
+    "help": "--help",
+}
+
+
+def _advice(error: Exception, given: Sequence[str], known: Iterable[str]) -> str:
+    """Return the end of a refusal of a command that is none."""
+    if type(error).__name__ != "NoSuchCommand" and "No such command" not in str(error):
+        return ""
+    word = next((word for word in given if f"'{word}'" in str(error)), "")
+    meant = _COMMANDS.get(word) or near(word, known)
+    if meant is None:
+        return " `ackclock --help` lists them."
+    return f" Did you mean `ackclock {meant}`?"
 
 
 def _fail(message: str) -> NoReturn:
@@ -316,7 +353,7 @@ class _Told:
     def of(cls, out: Path | None, *, as_json: bool, as_csv: str | None) -> _Told:
         """Return the form that options ask for, and refuse those that do not go together."""
         if as_csv is not None and as_csv not in CSV_TABLES:
-            near = printing.nearest(as_csv, CSV_TABLES)
+            near = nearest(as_csv, CSV_TABLES)
             raise BadInput(f"--csv: `{as_csv}` is not a table{near}")
         if as_csv is not None and as_json:
             raise BadInput("--csv: stands beside --json, expected one of them")
@@ -450,7 +487,7 @@ def _substrates(on: str | None) -> list[Substrate] | None:
     words = None if on is None else on.split(",")
     for word in words or ():
         if word not in SUBSTRATES:
-            raise BadInput(f"--on: `{word}` is no substrate{printing.nearest(word, SUBSTRATES)}")
+            raise BadInput(f"--on: `{word}` is no substrate{nearest(word, SUBSTRATES)}")
     return None if words is None else [each for each in SUBSTRATES if each in words]
 
 
@@ -595,11 +632,9 @@ def reproduce(
     name, _, figure = key.partition("/")
     study = STUDIES.get(name)
     if study is None:
-        raise BadInput(f"`{name}` is not a study{printing.nearest(name, STUDIES)}")
+        raise BadInput(f"`{name}` is not a study{nearest(name, STUDIES)}")
     if figure and figure not in study.figures:
-        raise BadInput(
-            f"`{figure}` is not a figure of {name}{printing.nearest(figure, study.figures)}"
-        )
+        raise BadInput(f"`{figure}` is not a figure of {name}{nearest(figure, study.figures)}")
     out = Path("report", name) if out is None else out
     claims = study.run(
         out, quick=quick, threads=threads, console=printing.console(), figure=figure or None

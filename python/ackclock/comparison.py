@@ -14,7 +14,7 @@ from ackclock._shown import html_table
 from ackclock._words import SUBSTRATES, Substrate
 from ackclock.errors import BadInput
 from ackclock.events import Probe
-from ackclock.links import Dumbbell
+from ackclock.links import Graph
 from ackclock.results import Run
 from ackclock.scenario import Scenario
 from ackclock.senders import difference, senders_of
@@ -456,17 +456,12 @@ def _measured(
 
 
 def _shared_link(scenario: Scenario) -> str:
-    """Return the bottleneck of a dumbbell, or a graph's first link of the least rate."""
+    """Return the bottleneck, or a graph's first link of the least rate."""
     topology = scenario.topology
-    if isinstance(topology, Dumbbell):
+    if not isinstance(topology, Graph):
         return "bottleneck"
-    rates = {link.name: _rate(link.rate) for link in topology.links}
+    rates = {link.name: _core.bits_per_second("rate", link.rate) for link in topology.links}
     return min(rates, key=lambda name: rates[name])
-
-
-def _rate(text: str) -> float:
-    number, unit = text.split()
-    return float(number) * {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
 
 
 def _of_link(run: Run, link: str) -> pl.DataFrame:

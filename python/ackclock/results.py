@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _core, _notebook
+from ackclock._nearest import near
 from ackclock._shown import html_table
 from ackclock.errors import BadInput
 
@@ -198,11 +198,9 @@ class Run:
             There is no such table.
         """
         if table not in TABLES:
-            near = get_close_matches(table, TABLES, n=1)
+            close = near(table, TABLES)
             hint = (
-                f" (did you mean `{near[0]}`?)"
-                if near
-                else f", expected one of {', '.join(TABLES)}"
+                f" (did you mean `{close}`?)" if close else f", expected one of {', '.join(TABLES)}"
             )
             raise BadInput(f"rows: `{table}` is not a table{hint}")
         if table in self._in_files:
@@ -346,8 +344,8 @@ class Run:
         kept = pl.lit(value=True)
         if event is not None:
             if event not in EVENT_KINDS:
-                near = get_close_matches(event, EVENT_KINDS, n=1)
-                known = f"did you mean `{near[0]}`?" if near else ", ".join(EVENT_KINDS)
+                close = near(event, EVENT_KINDS)
+                known = f"did you mean `{close}`?" if close else ", ".join(EVENT_KINDS)
                 raise BadInput(f"events: `{event}` is no kind of event ({known})")
             kept &= pl.col("event").cast(pl.String) == event
         if flow is not None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from ackclock import _core
 from ackclock.errors import BadInput
-from ackclock.links import Dumbbell, Link
+from ackclock.links import Dumbbell, Link, Path
 
 if TYPE_CHECKING:
     from ackclock.results import Run
@@ -109,8 +109,11 @@ def link_rates(scenario: Scenario) -> dict[tuple[str, str], float]:
     A link with a channel, and one whose rate an event changes, are left out.
     """
     topology = scenario.topology
-    if isinstance(topology, Dumbbell):
-        named: Mapping[str, Any] = {"bottleneck": topology.bottleneck}
+    named: Mapping[str, Any]
+    if isinstance(topology, Path):
+        named = {"bottleneck": topology}
+    elif isinstance(topology, Dumbbell):
+        named = {"bottleneck": topology.bottleneck}
     else:
         named = {link.name: link for link in topology.links}
     changed = {event.link for event in scenario.events if event.set is not None and event.set.rate}

@@ -346,3 +346,41 @@ def test_other_threads_go_on_during_a_run(small: ac.Scenario) -> None:
         pytest.skip(f"the run took {took:.3f} s, too short to tell")
     # Were the lock held there would be one pause as long as the run.
     assert longest_pause < took / 2
+
+
+def test_a_path_is_a_graph_of_one_link() -> None:
+    made = ac.path("20 Mbit/s", "40 ms", "50 ms")
+    # Half of 40 ms each way; 20 Mbit/s for 50 ms are 125,000 bytes.
+    link = ac.GraphLink(
+        "bottleneck", "a", "b", "20 Mbit/s", "20 ms", queue=ac.Queue(limit="125000 B")
+    )
+    flows = [ac.Flow("cubic", name="x"), ac.Flow("newreno", name="y")]
+    ends = [dataclasses.replace(flow, from_node="a", to_node="b") for flow in flows]
+    path = ac.simulate(ac.Scenario(topology=made, flows=flows, duration="20 s"))
+    graph = ac.simulate(ac.Scenario(topology=ac.graph([link]), flows=ends, duration="20 s"))
+    for table in ("flows", "links"):
+        assert path.rows(table) == graph.rows(table)
+    assert sum(row["dropped_packets"] for row in path.rows("links")) > 0
+
+
+def test_shares_may_be_in_percent() -> None:
+    def run(loss: float | str) -> list[dict[str, object]]:
+        topology = dataclasses.replace(ac.path("20 Mbit/s", "40 ms"), loss=loss)
+        scenario = ac.Scenario(topology=topology, flows=[ac.Flow("cubic")], duration="5 s")
+        return ac.simulate(scenario).rows("flows")
+
+    assert run("1 %") == run(0.01)
+    assert run(0.01) != run(0.0)
+
+
+def test_a_channel_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "lte.mahi").write_text("1\n2\n4\n")
+    by_list = ac.Trace([1, 2, 4])
+    by_file = ac.Trace(file=str(tmp_path / "lte.mahi"))
+
+    def run(channel: ac.Trace) -> list[dict[str, object]]:
+        topology = dataclasses.replace(ac.path("9 Mbit/s", "40 ms"), channel=channel)
+        scenario = ac.Scenario(topology=topology, flows=[ac.Flow("cubic")], duration="5 s")
+        return ac.simulate(scenario).rows("flows")
+
+    assert run(by_list) == run(by_file)

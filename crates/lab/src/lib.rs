@@ -42,7 +42,7 @@ pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_colum
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
 pub use packmime::packmime;
-pub use quantity::{bits_per_second, seconds};
+pub use quantity::{bits_per_second, seconds, share};
 pub use routing::{BenchRouter, RouterBench};
 pub use store::{Report, expect_tables, write, write_reported};
 pub use stream::simulate_to;

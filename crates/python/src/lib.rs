@@ -754,7 +754,7 @@ mod _core {
     use super::place::{copy_file, try_file, write_file};
     #[pymodule_export]
     use super::words::{
-        bits_per_second, registry, schema, seconds, senders, variant_name, variant_slug,
+        bits_per_second, registry, schema, seconds, senders, share, variant_name, variant_slug,
     };
     #[pymodule_export]
     use super::{
