@@ -248,6 +248,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
                 f"name from_node=from to_node=to rate delay {_LINK}",
                 defaults=_LINK_DEFAULTS,
             ),
+            Class("Dumbbell", "Topology", "bottleneck access access_right", ("dumbbell",)),
             Class(
                 "Path",
                 "Topology",
@@ -255,9 +256,8 @@ Parameters are written as the quantity is: text with a unit, or a number where t
                 ("path",),
                 defaults={"loss": 0.0},
             ),
-            Class("Dumbbell", "Topology", "bottleneck access access_right", ("dumbbell",)),
             Class("Graph", "Topology", "links=link", ("graph",)),
-            OneOf("Topology", "read_topology", "Topology", "Path Dumbbell Graph"),
+            OneOf("Topology", "read_topology", "Topology", "Dumbbell Path Graph"),
         ),
     ),
     "queues": Module(

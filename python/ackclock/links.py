@@ -206,8 +206,29 @@ class GraphLink(Table):
 
 
 @dataclass(frozen=True)
+class Dumbbell(Table):
+    """Every flow has an access link on each side of one shared link, ``bottleneck``.
+
+    Attributes
+    ----------
+    bottleneck : Link
+        The shared link, from the senders to the receivers.
+    access : Link
+        The access links of the senders, and of the receivers unless ``access_right`` is given.
+    access_right : Link, optional
+        The access links of the receivers.
+    """
+
+    KIND: ClassVar[str | None] = "dumbbell"
+
+    bottleneck: Link = key(read=Link.from_table)
+    access: Link = key(read=Link.from_table)
+    access_right: Link | None = key(default=None, read=Link.from_table)
+
+
+@dataclass(frozen=True)
 class Path(Table):
-    """One link, ``bottleneck``, that all flows share: what a path is to those at its ends.
+    """One link, ``bottleneck``, that all flows share.
 
     Attributes
     ----------
@@ -241,27 +262,6 @@ class Path(Table):
 
 
 @dataclass(frozen=True)
-class Dumbbell(Table):
-    """Every flow has an access link on each side of one shared link, ``bottleneck``.
-
-    Attributes
-    ----------
-    bottleneck : Link
-        The shared link, from the senders to the receivers.
-    access : Link
-        The access links of the senders, and of the receivers unless ``access_right`` is given.
-    access_right : Link, optional
-        The access links of the receivers.
-    """
-
-    KIND: ClassVar[str | None] = "dumbbell"
-
-    bottleneck: Link = key(read=Link.from_table)
-    access: Link = key(read=Link.from_table)
-    access_right: Link | None = key(default=None, read=Link.from_table)
-
-
-@dataclass(frozen=True)
 class Graph(Table):
     """Any nodes, joined by named links; flows take the path of least delay.
 
@@ -280,6 +280,6 @@ class Graph(Table):
         self._freeze("links")
 
 
-Topology: TypeAlias = Path | Dumbbell | Graph
+Topology: TypeAlias = Dumbbell | Path | Graph
 
-read_topology = one_of(Path, Dumbbell, Graph)
+read_topology = one_of(Dumbbell, Path, Graph)

@@ -106,7 +106,7 @@ fn from_text(file: &str, text: &str, is_json: bool, folder: &Path) -> Result<Sce
     let parse = if is_json { Document::from_json } else { Document::from_toml };
     parse(text)
         .map_err(|fault| {
-            let fault = if is_json { fault } else { syntax::explained(text, fault) };
+            let fault = if is_json { fault } else { syntax::explained(text, fault, &lists()) };
             (fault.line, fault)
         })
         .and_then(|mut document| {
@@ -156,9 +156,17 @@ pub fn to_json(scenario: &Scenario) -> String {
     serde_json::to_string(scenario).expect("a scenario is JSON")
 }
 
+// A sweep reads thousands.
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema_of::<Scenario>);
+
+/// The keys of a scenario that are lists.
+fn lists() -> Vec<&'static str> {
+    let properties = SCHEMA["properties"].as_object().into_iter().flatten();
+    let lists = properties.filter(|(_, schema)| schema.get("items").is_some());
+    lists.map(|(key, _)| key.as_str()).collect()
+}
+
 fn scenario(document: &Document) -> Result<Scenario, Fault> {
-    // A sweep reads thousands.
-    static SCHEMA: LazyLock<Value> = LazyLock::new(schema_of::<Scenario>);
     let mut scenario: Scenario = decode(document, &SCHEMA)?;
     for (n, flow) in scenario.flows.iter_mut().enumerate() {
         let written = document.value.pointer(&format!("/flow/{n}/name"));

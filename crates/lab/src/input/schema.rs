@@ -250,7 +250,8 @@ impl<'s> Checker<'s> {
         let number = hints::lone_number(table)?;
         let properties = |form: &Value| self.resolve(form).get("properties")?.as_object().cloned();
         let is_known = |name: &String| {
-            forms.iter().filter_map(properties).any(|known| known.contains_key(name))
+            let mut forms = forms.iter().filter_map(properties);
+            forms.any(|known| nearest(name, known.keys().map(String::as_str)).is_some())
         };
         if table.keys().any(is_known) || !forms.iter().any(|form| self.fits(form, number)) {
             return None;

@@ -2,15 +2,11 @@
 
 use super::Fault;
 
-/// Lists of tables in a scenario, which people write as one table.
-const LISTS: [&str; 7] =
-    ["flow", "traffic", "cross_traffic", "event", "measure", "probe", "topology.link"];
-
-/// A fault of syntax, with what to write if that can be told.
-pub(super) fn explained(text: &str, fault: Fault) -> Fault {
+/// A fault of syntax, with what to write if that can be told. `lists` are the keys of lists of tables.
+pub(super) fn explained(text: &str, fault: Fault, lists: &[&str]) -> Fault {
     let line = fault.line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
     let message = if fault.message.ends_with("duplicate key") {
-        one_bracket(text).map(|(at, name)| {
+        one_bracket(text, lists).map(|(at, name)| {
             let message =
                 format!("write `[[{name}]]`, with two brackets: there may be several `{name}`");
             Fault { line: Some(at), ..Fault::new("", message) }
@@ -27,10 +23,10 @@ pub(super) fn explained(text: &str, fault: Fault) -> Fault {
 }
 
 /// The first line that begins a table where a list of tables is wanted.
-fn one_bracket(text: &str) -> Option<(usize, &str)> {
+fn one_bracket<'t>(text: &'t str, lists: &[&str]) -> Option<(usize, &'t str)> {
     (1..).zip(text.lines()).find_map(|(at, line)| {
         let name = line.trim().strip_prefix('[')?.split(']').next()?.trim();
-        LISTS.contains(&name).then_some((at, name))
+        lists.contains(&name).then_some((at, name))
     })
 }
 
@@ -50,7 +46,7 @@ mod tests {
 
     fn explained_message(text: &str) -> String {
         let fault = super::super::Document::from_toml(text).unwrap_err();
-        let fault = explained(text, fault);
+        let fault = explained(text, fault, &["flow"]);
         format!("{}: {}", fault.line.unwrap_or_default(), fault.message)
     }
 

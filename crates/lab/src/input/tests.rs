@@ -270,7 +270,7 @@ fn a_missing_key_is_told_at_the_table_that_lacks_it() {
     );
     assert_eq!(
         error_with("kind = \"dumbbell\"\n", ""),
-        "s.toml:5: topology.kind: missing, expected one of `path`, `dumbbell`, `graph`"
+        "s.toml:5: topology.kind: missing, expected one of `dumbbell`, `path`, `graph`"
     );
     assert_eq!(
         error_with("access = { rate = \"100 Mbit/s\", delay = \"1 ms\" }\n", ""),
@@ -328,7 +328,7 @@ fn a_value_of_the_wrong_type_is_told_with_the_right_one() {
 fn an_unknown_word_gets_the_nearest() {
     assert_eq!(
         error_with("\"dumbbell\"", "\"dumbell\""),
-        "s.toml:6: topology.kind: unknown word `dumbell`; did you mean `dumbbell`? Known: `path`, `dumbbell`, \
+        "s.toml:6: topology.kind: unknown word `dumbell`; did you mean `dumbbell`? Known: `dumbbell`, `path`, \
          `graph`"
     );
     assert_eq!(
@@ -431,7 +431,7 @@ fn json_files_are_told_by_line_too() {
     let json = "{\n  \"duration\": \"10 s\",\n  \"topology\": {\n    \"kind\": \"ring\"\n  }\n}";
     assert_eq!(
         from_text("s.json", json, true).unwrap_err().to_string(),
-        "s.json:4: topology.kind: unknown word `ring`, expected one of `path`, `dumbbell`, `graph`"
+        "s.json:4: topology.kind: unknown word `ring`, expected one of `dumbbell`, `path`, `graph`"
     );
     assert_eq!(
         from_text("s.json", "{\n  \"duration\": }", true).unwrap_err().to_string(),
@@ -456,7 +456,7 @@ fn json_files_are_told_by_line_too() {
 fn json_text_is_told_by_key() {
     assert_eq!(
         from_json("{\"duration\": \"10 s\", \"topology\": 3}").unwrap_err().to_string(),
-        "topology: found the number 3; expected a table with `kind`, one of `path`, `dumbbell`, `graph`"
+        "topology: found the number 3; expected a table with `kind`, one of `dumbbell`, `path`, `graph`"
     );
     assert_eq!(
         from_json("3").unwrap_err().to_string(),

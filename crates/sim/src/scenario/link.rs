@@ -14,8 +14,6 @@ use super::left_out::is_default;
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(clippy::large_enum_variant, reason = "one a scenario; boxes would only blur the schema")]
 pub enum Topology {
-    /// One link, `bottleneck`, that all flows share: what a path is to those at its ends.
-    Path(PathSpec),
     /// Every flow has an access link on each side of one shared link, `bottleneck`.
     Dumbbell {
         /// The shared link, from the senders to the receivers.
@@ -26,6 +24,8 @@ pub enum Topology {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         access_right: Option<LinkSpec>,
     },
+    /// One link, `bottleneck`, that all flows share.
+    Path(PathSpec),
     /// Any nodes, joined by named links; flows take the path of least delay.
     Graph {
         /// The links.
