@@ -105,7 +105,8 @@ def simulate(
     pcap_links
         The links to capture, by name; default: the bottleneck of a dumbbell, every link of a graph.
     progress
-        Called some times a second with the simulated time, in seconds.
+        Called some times a second with the simulated time, in seconds. With a ``utilisation`` to
+        reach there are several runs, and the time begins again with each.
     engine
         ``"fast"``, or ``"reference"``: the plain engine that the fast one is tested against. Both
         leave the same tables.

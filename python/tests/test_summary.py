@@ -439,6 +439,19 @@ def test_progress_is_told_in_percent_with_the_time_left(monkeypatch: pytest.Monk
     ]
 
 
+def test_the_search_for_a_rate_is_told_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    now = [0.0]
+    monkeypatch.setattr(_printing, "monotonic", lambda: now[0])
+    monkeypatch.setattr("builtins.print", lambda *words, **_: told.append(" ".join(words)))
+    with _printing.simulated("200 s") as tell:
+        for at, seconds in ((50.0, 190.0), (55.0, 10.0), (115.0, 100.0)):
+            now[0] = at
+            tell(seconds)
+    # The second run began at 55 s; half of it took 60 s.
+    assert told == ["ackclock: searching the rate, run 2: 50 %, 60 s left"]
+
+
 def test_a_summary_is_of_one_run(small: ac.Scenario) -> None:
     assert ac.simulate(small).summary()["flows"][0]["name"] == "a"
     runs = ac.simulate_many([small, dataclasses.replace(small, seed=2)])
