@@ -107,6 +107,10 @@ from .scripts import (
     ScriptReport as ScriptReport,
     drill as drill,
 )
+from .tables import (
+    Table as Table,
+    read_table as read_table,
+)
 from .tcp import (
     Autotune as Autotune,
     DelayedAck as DelayedAck,

@@ -252,7 +252,7 @@ def print_csv(result: ackclock.Run, table: str) -> None:
     """Print one of :data:`CSV_TABLES` as CSV (RFC 4180), with a line of headings."""
     if table in TABLES:
         rows = result.rows(table)
-        columns = list(rows[0]) if rows else getattr(result, table).schema.names
+        columns = getattr(result, table).column_names
     else:
         rows = result.summary()[table]
         columns = list(dict.fromkeys(name for row in rows for name in row)) or ["name"]

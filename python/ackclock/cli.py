@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -32,7 +33,7 @@ from ackclock._cli_theory import theory_app
 from ackclock._nearest import near, nearest
 from ackclock._plain import read_plainly
 from ackclock._words import SUBSTRATES, Substrate
-from ackclock.errors import BadInput, UnfinishedError
+from ackclock.errors import BadInput, MissingPackageError, UnfinishedError
 from ackclock.writing import Folder
 
 if TYPE_CHECKING:
@@ -70,15 +71,15 @@ AsRoot = Annotated[
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and leave with its exit code.
 
-    Bad input gives one line on stderr and the code 2, work that cannot be finished one line and
-    the code 1, an interrupt one line and the code 130.
+    Bad input, or a package that is not installed, gives one line on stderr and the code 2, work
+    that cannot be finished one line and the code 1, an interrupt one line and the code 130.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(app)
     read_plainly(command)
     try:
         code = command.main(args=given, prog_name="ackclock", standalone_mode=False)
-    except BadInput as error:
+    except (BadInput, MissingPackageError) as error:
         _fail(str(error))
     except typer.TyperException as error:
         if not given or type(error).__name__ == "NoArgsIsHelpError":
@@ -448,6 +449,10 @@ def compare(
     scenario = ackclock.Scenario.from_file(file)
     if "live" in (substrates or ()) or (substrates is None and not names):
         refuse_programs(scenario.to_json(), allowed=allow_programs)
+    if report is not None:
+        # It says before the runs if a package is missing.
+        import_module("ackclock.report")
+    drawn = False
     with ExitStack() as held:
         folder = None
         if out is not None:
@@ -459,22 +464,42 @@ def compare(
                 allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
         if folder is not None:
-            folder.stage("compare.json", json.dumps(found.as_json(), indent=2))
-            folder.stage("compare.svg", found.svg())
-            folder.commit()
+            drawn = _stage_compared(folder, found)
         if page is not None:
             write_page(page, found, _words_of_compare(file, on, variants, repeat))
     if as_json:
         printing.print_json(found.as_json())
         return
+    _tell_compared(found)
+    places = (
+        ("numbers", out, "compare.json"),
+        ("figure", out if drawn else None, "compare.svg"),
+        ("report", report, "index.html"),
+    )
+    for what, place, name in places:
+        if place is not None:
+            printing.tell(f"The {what}: {place / name}")
+
+
+def _tell_compared(found: ackclock.Comparison) -> None:
     printing.print_table(comparison_table(found))
     for note in found.notes:
         _say(note)
     for why in found.doubts:
         printing.tell(f"In doubt: {why}")
-    for what, place, name in (("figure", out, "compare.svg"), ("report", report, "index.html")):
-        if place is not None:
-            printing.tell(f"The {what}: {place / name}")
+
+
+def _stage_compared(folder: Folder, found: ackclock.Comparison) -> bool:
+    """Write numbers and figure; return False where what draws is not installed, which is said."""
+    folder.stage("compare.json", json.dumps(found.as_json(), indent=2))
+    try:
+        folder.stage("compare.svg", found.svg())
+    except MissingPackageError as error:
+        _say(f"no figure: {error}")
+        folder.commit("compare.svg")
+        return False
+    folder.commit()
+    return True
 
 
 def _words_of_compare(file: Path, on: str | None, variants: str | None, repeat: int) -> list[str]:

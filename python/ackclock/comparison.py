@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from ackclock import _core, api
 from ackclock._shown import html_table
 from ackclock._words import SUBSTRATES, Substrate
-from ackclock.errors import BadInput
+from ackclock.errors import BadInput, MissingPackageError
+from ackclock.estimates import estimate
 from ackclock.events import Probe
+from ackclock.extras import needed
 from ackclock.links import Graph
 from ackclock.results import Run
 from ackclock.scenario import Scenario
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ackclock.plots import Picture
+    from ackclock.tables import Table
 
 __all__ = ["METRICS", "Column", "Comparison", "Value", "compare"]
 
@@ -207,7 +210,8 @@ class Comparison:
 
 
 def _traces(found: Comparison) -> dict[str, pl.DataFrame]:
-    import polars as pl  # noqa: PLC0415
+    with needed("traces need"):
+        import polars as pl  # noqa: PLC0415
 
     windows = [pl.DataFrame(schema={"column": pl.String, "run": pl.Int64, "flow": pl.String})]
     queue = [pl.DataFrame(schema={"column": pl.String, "run": pl.Int64, "time_s": pl.Float64})]
@@ -229,7 +233,8 @@ def _traces(found: Comparison) -> dict[str, pl.DataFrame]:
             windows.append(
                 samples.select(*own, pl.col("flow").cast(pl.String), "time_s", "cwnd_segments")
             )
-            queue.append(_of_link(run, found.link).select(*own, "time_s", "queue_packets"))
+            of_link = pl.DataFrame(run.link_samples.with_text("link", found.link))
+            queue.append(of_link.select(*own, "time_s", "queue_packets"))
     schema = {"column": pl.String, "flow": pl.String, "cwnd_mean_segments": pl.Float64}
     return {
         "windows": pl.concat(windows, how="diagonal"),
@@ -256,10 +261,13 @@ def _html(found: Comparison) -> str:
             known = math.isfinite(value.mean)
             cells[title] = f"{value.mean * factor:.{digits}f}{ci}" if known else "–"
         table.append(cells)
-    columns = ["flow", " ", *found.columns]
-    from ackclock.plots.style import to_notebook_svg  # noqa: PLC0415 - only for those who draw
+    shown_table = html_table(table, ["flow", " ", *found.columns], total=len(rows))
+    try:
+        from ackclock.plots.style import to_notebook_svg  # noqa: PLC0415 - only for those who draw
 
-    return html_table(table, columns, total=len(rows)) + to_notebook_svg(found.plot())
+        return shown_table + to_notebook_svg(found.plot())
+    except MissingPackageError as error:
+        return f"{shown_table}<p>{error}</p>"
 
 
 def compare(
@@ -464,16 +472,8 @@ def _shared_link(scenario: Scenario) -> str:
     return min(rates, key=lambda name: rates[name])
 
 
-def _of_link(run: Run, link: str) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415
-
-    return pl.DataFrame(run.link_samples).filter(pl.col("link").cast(pl.String) == link)
-
-
 def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield what a run says of each flow."""
-    import polars as pl  # noqa: PLC0415
-
     rows = [row for row in run.flows.to_pylist() if row["measure"] == "run"]
     if run.theory is not None:
         windows = {told["flow"]: told["cwnd_mean_segments"] for told in run.theory["flows"]}
@@ -492,12 +492,11 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
         for row in links
         if row["link"] == link and row["direction"] == "forward"
     )
-    queue = _of_link(run, link)["queue_packets"].mean()
+    queue = run.link_samples.with_text("link", link)["queue_packets"]
     for row in run.summary()["traffic"]:
         yield row["name"], _class_metrics(row)
-    samples = pl.DataFrame(run.flow_samples).with_columns(pl.col("flow").cast(pl.String))
     for row in rows:
-        of = samples.filter(pl.col("flow") == row["flow"])
+        of = run.flow_samples.with_text("flow", row["flow"])
         at, top = _slow_start(of)
         yield (
             row["flow"],
@@ -511,7 +510,7 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
                 "cwnd_mean_segments": _over_time(of, "cwnd_segments", row["duration_s"]),
                 "slow_start_ends_s": at,
                 "slow_start_ends_segments": top,
-                "queue_mean_packets": float(queue) if isinstance(queue, (int, float)) else math.nan,
+                "queue_mean_packets": sum(queue) / len(queue) if queue else math.nan,
                 "dropped_packets": dropped,
             },
         )
@@ -528,34 +527,32 @@ def _class_metrics(row: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _slow_start(samples: pl.DataFrame) -> tuple[float, float]:
+def _slow_start(samples: Table) -> tuple[float, float]:
     """Return when a threshold was first there, and the largest window by then."""
-    import polars as pl  # noqa: PLC0415
-
-    left = samples.filter(pl.col("ssthresh_segments").is_not_null())
-    if left.is_empty():
+    times, thresholds = samples["time_s"], samples["ssthresh_segments"]
+    at = next((t for t, known in zip(times, thresholds, strict=True) if known is not None), None)
+    if at is None:
         return math.nan, math.nan
-    at = float(left["time_s"][0])
-    top = samples.filter(pl.col("time_s") <= at)["cwnd_segments"].max()
-    return at, float(top) if isinstance(top, (int, float)) else math.nan
+    windows = zip(times, samples["cwnd_segments"], strict=True)
+    by_then = (window for time, window in windows if time <= at and window is not None)
+    return at, max(by_then, default=math.nan)
 
 
-def _over_time(samples: pl.DataFrame, column: str, until_s: float) -> float:
+def _over_time(samples: Table, column: str, until_s: float) -> float:
     """Return the mean over time of a value that stays until it changes."""
-    known = samples.drop_nulls(column)
-    if known.is_empty():
+    pairs = zip(samples["time_s"], samples[column], strict=True)
+    known = [(time, value) for time, value in pairs if value is not None]
+    if not known:
         return math.nan
-    times = [*known["time_s"].to_list(), until_s]
+    times = [*(time for time, _ in known), until_s]
     spans = [after - before for before, after in pairwise(times)]
     total = sum(spans)
-    weighted = zip(known[column].to_list(), spans, strict=True)
-    return sum(value * span for value, span in weighted) / total if total > 0 else math.nan
+    weighted = zip(known, spans, strict=True)
+    return sum(value * span for (_, value), span in weighted) / total if total > 0 else math.nan
 
 
 def _value(values: Sequence[float]) -> Value:
-    from ackclock.studies.framework.stats import estimate  # noqa: PLC0415 - brings all studies
-
-    found = estimate(list(values))
+    found = estimate(values)
     return Value(found.mean, found.ci, found.n)
 
 

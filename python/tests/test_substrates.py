@@ -37,7 +37,7 @@ def test_a_run_on_each_substrate_has_the_same_tables(lossy: dict[str, Any]) -> N
     scenario = ac.Scenario.from_dict(lossy)
     said, run = ac.run(scenario, on="theory"), ac.run(scenario, on="sim", seed=3)
     assert run.flows.equals(ac.simulate(scenario, seed=3).flows)
-    assert said.flows.schema.names == run.flows.schema.names
+    assert said.flows.column_names == run.flows.column_names
     for name, table in said.to_polars().items():
         assert table.columns == run.to_polars()[name].columns, name
     assert said.theory is not None

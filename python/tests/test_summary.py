@@ -184,7 +184,7 @@ def test_a_table_as_csv(
         answer = ackclock("run", file, "--csv", table)
         assert answer.code == 0, answer.err
         rows = list(csv.reader(io.StringIO(answer.out)))
-        assert rows[0] == getattr(run, table).schema.names
+        assert rows[0] == getattr(run, table).column_names
         assert len(rows) == 1 + getattr(run, table).num_rows
     flows = list(csv.DictReader(io.StringIO(ackclock("run", file, "--csv", "flows").out)))
     assert flows[0]["flow"] == 'a,"b"'

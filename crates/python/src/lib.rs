@@ -754,6 +754,8 @@ mod _core {
     #[pymodule_export]
     use super::place::{copy_file, try_file, write_file};
     #[pymodule_export]
+    use super::table::{read_table, throughput};
+    #[pymodule_export]
     use super::words::{
         bits_per_second, registry, schema, seconds, senders, share, variant_name, variant_slug,
     };

@@ -13,13 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-import polars as pl
-from rich.console import Console
-
 import ackclock as ac
+from ackclock.extras import REPORT, need
 from ackclock.studies.framework.claims import Claim, ClaimResult, Study
 
 if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+
     from ackclock.report.page import Page
     from ackclock.studies.framework.live import Live
     from ackclock.studies.framework.page import PageContext
@@ -232,6 +233,7 @@ def listed(
         console: Console,
         figure: str | None = None,
     ) -> list[ClaimResult]:
+        need("studies need", *REPORT, extra="studies")
         definition: Definition[Any, Any] = import_module(f"ackclock.studies.{key}.study").DEFINITION
         with _memory(memory):
             return definition.reproduce(
