@@ -37,6 +37,11 @@ MOST_TRIES = 3
 #: The metrics of a flow or class that are compared: key, unit in tables, factor to it, decimals.
 METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("goodput_bps", "goodput", "Mbit/s", 1e-6, 3),
+    ("fairness", "fairness (Jain)", "", 1, 4),
+    ("startup_s", "start-up of the video", "s", 1, 2),
+    ("underflows", "stalls", "", 1, 1),
+    ("stall_s", "stalled", "s", 1, 2),
+    ("mean_rate_bps", "rate of the video", "Mbit/s", 1e-6, 3),
     ("completed_s", "all data acknowledged", "s", 1, 3),
     ("transfers", "transfers completed", "", 1, 1),
     ("time_p50_s", "transfer time, median", "ms", 1e3, 1),
@@ -53,6 +58,11 @@ METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("queue_mean_packets", "queue, mean over time", "packets", 1, 1),
     ("dropped_packets", "dropped there", "packets", 1, 1),
 )
+
+#: The name of the rows that are about all flows together.
+ALL_FLOWS = "all flows"
+#: The columns of the table ``videos`` that are compared.
+_VIDEO = ("startup_s", "underflows", "stall_s", "mean_rate_bps")
 
 
 @dataclass(frozen=True)
@@ -493,8 +503,10 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
         if row["link"] == link and row["direction"] == "forward"
     )
     queue = run.link_samples.with_text("link", link)["queue_packets"]
-    for row in run.summary()["traffic"]:
+    summary = run.summary()
+    for row in summary["traffic"]:
         yield row["name"], _class_metrics(row)
+    videos = {row["name"]: _numbers(row, _VIDEO) for row in summary["videos"]}
     for row in rows:
         of = run.flow_samples.with_text("flow", row["flow"])
         at, top = _slow_start(of)
@@ -502,6 +514,7 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
             row["flow"],
             {
                 "goodput_bps": row["goodput_bps"],
+                **videos.get(row["flow"], {}),
                 "completed_s": math.nan if row["completed_s"] is None else row["completed_s"],
                 "segments_retransmitted": row["segments_retransmitted"],
                 "congestion_events": row["congestion_events"],
@@ -514,14 +527,19 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
                 "dropped_packets": dropped,
             },
         )
+    if summary["sum"] is not None:
+        yield ALL_FLOWS, _numbers(summary["sum"], ("goodput_bps", "fairness"))
+
+
+def _numbers(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
+    return {key: math.nan if row[key] is None else row[key] for key in keys}
 
 
 def _class_metrics(row: Mapping[str, Any]) -> dict[str, float]:
     """Return what a run says of a traffic class."""
-    times = {key: row[key] for key in ("time_p50_s", "time_p95_s", "time_p99_s")}
     return {
         "transfers": row["completed"],
-        **{key: math.nan if value is None else value for key, value in times.items()},
+        **_numbers(row, ("time_p50_s", "time_p95_s", "time_p99_s")),
         "failed": sum(n for name, n in row["outcomes"].items() if name not in ("closed", "open")),
         "segments_retransmitted": row["client_retransmitted"] + row["server_retransmitted"],
     }
