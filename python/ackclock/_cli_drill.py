@@ -12,6 +12,7 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
+from ackclock._cli_options import AsJson
 from ackclock._words import Profile
 from ackclock.errors import BadInput
 from ackclock.exercises import Exercise, exercises
@@ -20,8 +21,6 @@ from ackclock.writing import is_there, write_file
 __all__ = ["drill", "judge"]
 
 EXIT_FAILED = 1
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def drill(

@@ -12,6 +12,7 @@ import typer
 
 from ackclock import _printing as printing
 from ackclock._cli_live import refuse_programs
+from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Receiver, Sender
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -44,25 +45,11 @@ def report(
     seeds: Annotated[
         int, typer.Option(min=1, help="Runs of each file, every one with its seed.")
     ] = 1,
-    sender: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
-    ] = None,
-    receiver: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
-    ] = None,
-    allow_programs: Annotated[
-        bool,
-        typer.Option(
-            "--allow-programs", help="Run the programs that the file names, in a live run."
-        ),
-    ] = False,
-    as_root: Annotated[
-        bool,
-        typer.Option("--as-root", help="Give programs all rights of this process, in a live run."),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    sender: Sender = None,
+    receiver: Receiver = None,
+    allow_programs: AllowPrograms = False,
+    as_root: AsRoot = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a scenario, and write a page of figures and tables about it."""
     import ackclock

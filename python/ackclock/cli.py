@@ -26,6 +26,7 @@ from ackclock._cli_live import (
     theory_lines,
 )
 from ackclock._cli_new import new
+from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Receiver, Sender
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
@@ -50,20 +51,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(theory_app, name="theory")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AllowPrograms = Annotated[
-    bool,
-    typer.Option("--allow-programs", help="Run the programs that the file names, in a live run."),
-]
-AsRoot = Annotated[
-    bool,
-    typer.Option(
-        "--as-root",
-        help="Give programs all rights of this process, in a live run. Default: the rights of an "
-        "ordinary user.",
-    ),
-]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -189,14 +176,8 @@ def run(
         Literal["tun", "veth"] | None,
         typer.Option(help="The devices between hosts and path, in a live run."),
     ] = None,
-    sender: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
-    ] = None,
-    receiver: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
-    ] = None,
+    sender: Sender = None,
+    receiver: Receiver = None,
     busy: Annotated[
         bool, typer.Option("--busy", help="Let the path poll for packets, in a live run.")
     ] = False,
