@@ -28,7 +28,7 @@ def drill(
         list[Path] | None,
         typer.Argument(
             metavar="[PATH]",
-            help="Scripts, folders of which every *.pkt is run, and names of exercises.",
+            help="Scripts, folders (every *.pkt in them is run), and names of exercises.",
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the exercises.")] = False,
@@ -44,7 +44,9 @@ def drill(
     ] = None,
     profile: Annotated[
         Profile,
-        typer.Option(help="The profile for what a script leaves open: rfc, linux or ns2."),
+        typer.Option(
+            help="The profile, which decides what a script leaves open: rfc, linux or ns2."
+        ),
     ] = "rfc",
     settings: Annotated[
         list[str] | None,

@@ -139,7 +139,7 @@ def play(
         typer.Option(
             metavar="FILE",
             help="The sizes of its pictures: CSV with the column `bytes`, or the film itself "
-            "(ffprobe is asked). VLC needs none.",
+            "(ffprobe reads it). VLC needs none.",
         ),
     ] = None,
     picture_rate: Annotated[

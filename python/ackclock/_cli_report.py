@@ -28,7 +28,7 @@ def report(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="The scenario, a TOML or JSON file; several: a sweep."
+            metavar="FILE...", help="The scenario, a TOML or JSON file. Several files are a sweep."
         ),
     ],
     out: Annotated[
@@ -43,7 +43,7 @@ def report(
         typer.Option(min=0, metavar="INTEGER", help="A seed in place of the scenario's own."),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Runs of each file, every one with its seed.")
+        int, typer.Option(min=1, help="The number of runs of each file, each with its own seed.")
     ] = 1,
     sender: Sender = None,
     receiver: Receiver = None,

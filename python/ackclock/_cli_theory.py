@@ -67,7 +67,8 @@ def theory_altman(
     rto: Annotated[
         float | None,
         typer.Option(
-            help="The timer, s, if each loss is found by one: gives that throughput, too."
+            help="Retransmission timeout, s. The throughput is then also given for losses that the "
+            "timer finds."
         ),
     ] = None,
     as_json: AsJson = False,

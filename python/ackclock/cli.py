@@ -147,7 +147,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write what links sent as packet captures (pcapng) into this folder.",
+            help="Write the packets that links sent as captures (pcapng) into this folder.",
         ),
     ] = None,
     pcap_link: Annotated[
@@ -368,8 +368,8 @@ def compare(
     variants: Annotated[
         str | None,
         typer.Option(
-            help="Senders in place of every flow's own, with commas between: "
-            "newreno+modern,cubic,bbr. Without flows, of every traffic class's own."
+            help="Senders, each of which takes the place of every flow's own, with commas between "
+            "them: newreno+modern,cubic,bbr. In a file without flows: of every traffic class's own."
         ),
     ] = None,
     repeat: Annotated[
