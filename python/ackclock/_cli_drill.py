@@ -12,6 +12,7 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
+from ackclock._cli_options import AsJson
 from ackclock._nearest import nearest
 from ackclock._words import Profile
 from ackclock.errors import BadInput
@@ -22,15 +23,13 @@ __all__ = ["drill", "judge"]
 
 EXIT_FAILED = 1
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 def drill(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="[PATH]",
-            help="Scripts, folders of which every *.pkt is run, and names of exercises.",
+            help="Scripts, folders (every *.pkt in them is run), and names of exercises.",
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the exercises.")] = False,
@@ -46,7 +45,9 @@ def drill(
     ] = None,
     profile: Annotated[
         Profile,
-        typer.Option(help="The profile for what a script leaves open: rfc, linux or ns2."),
+        typer.Option(
+            help="The profile, which decides what a script leaves open: rfc, linux or ns2."
+        ),
     ] = "rfc",
     settings: Annotated[
         list[str] | None,

@@ -32,7 +32,8 @@ def kinds() -> dict[str, Traversable]:
 
 def new(
     kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="The kind of scenario; none: list them.")
+        str | None,
+        typer.Argument(metavar="[KIND]", help="The kind of scenario. Without it: list them."),
     ] = None,
     into: Annotated[
         Path | None,

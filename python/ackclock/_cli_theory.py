@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ackclock import _core, _printing as printing
+from ackclock._cli_options import AsJson
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ __all__ = ["theory_app"]
 
 theory_app = typer.Typer(help="Closed forms: a calculator.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 #: The parameters of the models by the options that set them.
 _OPTIONS = {
@@ -95,7 +95,8 @@ def theory_altman(
     rto: Annotated[
         float | None,
         typer.Option(
-            help="The timer, s, if each loss is found by one: gives that throughput, too.",
+            help="Retransmission timeout, s. The throughput is then also given for losses that the "
+            "timer finds.",
             parser=_seconds,
         ),
     ] = None,

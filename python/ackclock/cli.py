@@ -27,6 +27,7 @@ from ackclock._cli_live import (
     theory_lines,
 )
 from ackclock._cli_new import new
+from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Receiver, Sender
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
@@ -52,20 +53,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(theory_app, name="theory")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AllowPrograms = Annotated[
-    bool,
-    typer.Option("--allow-programs", help="Run the programs that the file names, in a live run."),
-]
-AsRoot = Annotated[
-    bool,
-    typer.Option(
-        "--as-root",
-        help="Give programs all rights of this process, in a live run. Default: the rights of an "
-        "ordinary user.",
-    ),
-]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -198,7 +185,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write what links sent as packet captures (pcapng) into this folder.",
+            help="Write the packets that links sent as captures (pcapng) into this folder.",
         ),
     ] = None,
     pcap_link: Annotated[
@@ -227,14 +214,8 @@ def run(
         Literal["tun", "veth"] | None,
         typer.Option(help="The devices between hosts and path, in a live run."),
     ] = None,
-    sender: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
-    ] = None,
-    receiver: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
-    ] = None,
+    sender: Sender = None,
+    receiver: Receiver = None,
     busy: Annotated[
         bool, typer.Option("--busy", help="Let the path poll for packets, in a live run.")
     ] = False,
@@ -425,8 +406,8 @@ def compare(
     variants: Annotated[
         str | None,
         typer.Option(
-            help="Senders in place of every flow's own, with commas between: "
-            "newreno+modern,cubic,bbr. Without flows, of every traffic class's own."
+            help="Senders, each of which takes the place of every flow's own, with commas between "
+            "them: newreno+modern,cubic,bbr. In a file without flows: of every traffic class's own."
         ),
     ] = None,
     repeat: Annotated[

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _core, api
+from ackclock._paged import Paged
 from ackclock._shown import html_table
 from ackclock._words import SUBSTRATES, Substrate
 from ackclock.errors import BadInput, MissingPackageError
@@ -22,8 +23,6 @@ from ackclock.scenario import Scenario
 from ackclock.senders import difference, senders_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
     from ackclock.plots import Picture
@@ -96,7 +95,7 @@ class Column:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Paged):
     """The results of one scenario on several substrates, or with several senders.
 
     Attributes
@@ -183,25 +182,6 @@ class Comparison:
         from ackclock import plots  # noqa: PLC0415 - only for those who draw
 
         return plots.windows_beside(**self.traces(), link=self.link)
-
-    def report(self, directory: str | os.PathLike[str], *, title: str | None = None) -> Path:
-        """Write a page on the comparison, with its figures, their data and their code.
-
-        Parameters
-        ----------
-        directory
-            The folder; it is made if it is not there.
-        title
-            The title of the page; default: the scenario's.
-
-        Returns
-        -------
-        Path
-            The page, ``DIRECTORY/index.html``.
-        """
-        from ackclock.report import write_report  # noqa: PLC0415
-
-        return write_report(self, directory, title=title)
 
     def __repr__(self) -> str:
         """Return the columns, and the number of runs in each."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import _core
 from ackclock._nearest import near
+from ackclock._paged import Paged
 from ackclock._shown import html_table
 from ackclock.errors import BadInput
 from ackclock.tables import Table, read_table
@@ -56,7 +57,7 @@ _FAILURES = {
 _NAMED_FAILURES = 3
 
 
-class Run:
+class Run(Paged):
     """The tables of one run, or of many.
 
     Each is a :class:`ackclock.Table`, an Arrow table over the core's own memory, which Polars,
@@ -463,30 +464,6 @@ class Run:
         return plots.distribution(
             found, value="transfer_s", by="name", label="transfer time (s)", title="Transfer times"
         )
-
-    def report(self, directory: str | os.PathLike[str], *, title: str | None = None) -> Path:
-        """Write a page on the run: figures, tables, the data and the code behind them.
-
-        Parameters
-        ----------
-        directory
-            The folder; it is made if it is not there.
-        title
-            The title of the page; default: the scenario's.
-
-        Returns
-        -------
-        Path
-            The page, ``DIRECTORY/index.html``.
-
-        Raises
-        ------
-        BadInput
-            The folder cannot be written to.
-        """
-        from ackclock.report import write_report  # noqa: PLC0415
-
-        return write_report(self, directory, title=title)
 
     def _traces(
         self, caller: str, flow: str | None, cell: int | None

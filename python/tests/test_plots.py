@@ -276,8 +276,9 @@ def test_a_distribution_marks_percentiles_of_enough_values() -> None:
     figure = plots.distribution(table, value="s", by="name")
     marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
     at = [float(line.get_xdata()[0]) for line in marks]  # type: ignore[index]
-    # The 100th, 190th and 198th of the values 0 to 199; the fifth alone of ten values.
-    assert at == [99.0, 189.0, 197.0, 4.0]
+    # Between two values in proportion, as in docs/reference/results.md: of 0 to 199 at 0.5, 0.95
+    # and 0.99 of 199; of 0 to 9 the median alone, 0.5 · 9.
+    assert at == pytest.approx([99.5, 189.05, 197.01, 4.5])
 
 
 def test_a_figure_is_saved_in_equal_bytes(run: ac.Run, tmp_path: Path) -> None:

@@ -95,13 +95,15 @@ def _general(value: float, _place: int | None) -> str:
 
 
 def percentile(ordered: np.ndarray, share: int) -> float | None:
-    """Return the least value that ``share`` percent do not exceed; None of too few values.
+    """Return a percentile, between two values in proportion; None of too few values.
+
+    It is the quantile that ``ackclock run`` prints (docs/reference/results.md).
 
     Of fewer than 20 values the 95th percentile would be the largest, of fewer than 100 the 99th.
     """
     if ordered.size * (100 - share) < 100:
         return None
-    return float(np.percentile(ordered, share, method="inverted_cdf"))
+    return float(np.percentile(ordered, share))
 
 
 def _percentiles(axes: Axes, ordered: np.ndarray, colour: str) -> None:
