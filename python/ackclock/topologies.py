@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ackclock import _core
 from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path
-from ackclock.queues import AnyQueue
+from ackclock.queues import AnyQueue, Queue
 
-__all__ = ["dumbbell", "graph", "path"]
+__all__ = ["dumbbell", "graph", "link_of", "path"]
 
 
 def path(rate: str, rtt: str, buffer: str | None = None, *, queue: AnyQueue | None = None) -> Path:
@@ -31,6 +32,20 @@ def path(rate: str, rtt: str, buffer: str | None = None, *, queue: AnyQueue | No
         The topology.
     """
     return Path(rate=rate, rtt=rtt, buffer=buffer, queue=queue)
+
+
+def link_of(path: Path) -> Link:
+    """Return the link that a path is, with the delay of one way."""
+    half_ms = 1e3 * _core.seconds("rtt", path.rtt) / 2
+    queue = path.queue if path.buffer is None else Queue(path.buffer)
+    return Link(
+        path.rate,
+        f"{half_ms:g} ms",
+        queue=queue,
+        loss=path.loss,
+        reorder=path.reorder,
+        channel=path.channel,
+    )
 
 
 def dumbbell(*, bottleneck: Link, access: Link, access_right: Link | None = None) -> Dumbbell:

@@ -9,6 +9,7 @@ from ackclock import _core
 from ackclock.extras import needed
 from ackclock.links import Dumbbell, Link, Path
 from ackclock.results import one_cell
+from ackclock.topologies import link_of
 
 with needed("tables of traces need"):
     import polars as pl
@@ -50,7 +51,7 @@ def link_rates(scenario: Scenario) -> dict[tuple[str, str], float]:
     topology = scenario.topology
     named: Mapping[str, Any]
     if isinstance(topology, Path):
-        named = {"bottleneck": topology}
+        named = {"bottleneck": link_of(topology)}
     elif isinstance(topology, Dumbbell):
         named = {"bottleneck": topology.bottleneck}
     else:

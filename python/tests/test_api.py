@@ -16,6 +16,8 @@ import pyarrow as pa
 import pytest
 
 import ackclock as ac
+from ackclock.report.scenario import path_links
+from ackclock.traces import link_rates
 from support import SMALL
 
 
@@ -361,6 +363,9 @@ def test_a_path_is_a_graph_of_one_link() -> None:
     for table in ("flows", "links"):
         assert path.rows(table) == graph.rows(table)
     assert sum(row["dropped_packets"] for row in path.rows("links")) > 0
+    of_path = ac.Scenario(topology=made, flows=flows, duration="20 s")
+    assert link_rates(of_path)["bottleneck", "forward"] == 20e6
+    assert list(path_links(of_path)["delay"]) == ["20 ms"]
 
 
 def test_shares_may_be_in_percent() -> None:

@@ -14,6 +14,7 @@ from ackclock.errors import BadInput
 from ackclock.events import Probe
 from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path, Topology
 from ackclock.scenario import Scenario
+from ackclock.topologies import link_of
 
 __all__ = ["for_report", "path_hosts", "path_links"]
 
@@ -100,10 +101,7 @@ def _rows(topology: Topology) -> Iterator[dict[str, str]]:
 
 
 def _path(path: Path) -> dict[str, str]:
-    half = _core.seconds("rtt", path.rtt) / 2
-    link = Link(path.rate, f"{1e3 * half:g} ms", queue=path.queue, loss=path.loss)
-    link = replace(link, reorder=path.reorder, channel=path.channel)
-    return _row("bottleneck", "senders", "receivers", link, path.buffer or "1 BDP")
+    return _row("bottleneck", "senders", "receivers", link_of(path), "1 BDP")
 
 
 def _dumbbell(topology: Dumbbell) -> Iterator[dict[str, str]]:
