@@ -175,8 +175,8 @@ def load_scenario(path: str) -> str:
 def read_columns(table: str) -> str:
     """Return a table (JSON text) with the list of the file of numbers that it names. Raises BadInput."""
 
-def read_table(path: str) -> Table:
-    """Read a table that a run wrote. Raises BadInput."""
+def read_table(path: str, columns: Sequence[str] | None = None) -> Table:
+    """Read a table that a run wrote, or of its columns those that are named. Raises BadInput."""
 
 def throughput(samples: Table, every_s: float, end_s: float, cell: int | None = None) -> Table:
     """Return the throughput of flows over time, from the table ``flow_samples``. Raises BadInput."""

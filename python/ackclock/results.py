@@ -202,17 +202,22 @@ class Run(Paged):
                 f" (did you mean `{close}`?)" if close else f", expected one of {', '.join(TABLES)}"
             )
             raise BadInput(f"rows: `{table}` is not a table{hint}")
-        found: Table = getattr(self, table)
-        return found.to_pylist()
+        return self._table(table).to_pylist()
 
     def length(self, table: str) -> int:
         """Return the number of rows of a table."""
-        return len(getattr(self, table))
+        return len(self._some(table, ()))
 
     def columns(self, table: str, names: Sequence[str]) -> dict[str, list[Any]]:
         """Return columns of a table as lists."""
+        return self._some(table, names).to_pydict(names)
+
+    def _some(self, table: str, names: Sequence[str]) -> Table:
+        """Return a table of which these columns are needed: of a file, no more is read."""
+        if table in self._in_files and table not in vars(self):
+            return read_table(self._in_files[table], names)
         found: Table = getattr(self, table)
-        return found.to_pydict(names)
+        return found
 
     @property
     def scenario_texts(self) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class Table:
 
     def to_pydict(self, columns: Sequence[str] | None = None) -> dict[str, list[Any]]:
         """Return the columns, each a list by its name; with ``columns`` those alone."""
-        return {name: self[name] for name in columns or self.column_names}
+        return {name: self[name] for name in (self.column_names if columns is None else columns)}
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a Polars frame. It needs ``ackclock[polars]``."""
@@ -125,13 +125,15 @@ class Table:
         return html_table(rows, self.column_names, caption=caption, total=len(self))
 
 
-def read_table(path: str | os.PathLike[str]) -> Table:
+def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> Table:
     """Read a table that a run wrote, such as ``results/flows.parquet``.
 
     Parameters
     ----------
     path
         The file.
+    columns
+        The columns that are read; default: all.
 
     Returns
     -------
@@ -143,4 +145,4 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     BadInput
         The file cannot be read, or no run wrote it.
     """
-    return Table(_core.read_table(os.fspath(path)), Path(path).stem)
+    return Table(_core.read_table(os.fspath(path), columns), Path(path).stem)

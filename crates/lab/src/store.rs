@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use ackclock_sim::Scenario;
 use ackclock_writer::{Place, Staged, WriteError};
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -50,22 +50,27 @@ const SCENARIOS: &str = "scenarios.parquet";
 const LIVE: &str = "live.json";
 const THEORY: &str = "theory.json";
 
-/// Reads a table that [`write()`] wrote.
+/// Reads a table that [`write()`] wrote, or of its columns those that are named.
 ///
 /// # Errors
 /// The file cannot be read, or is no whole Parquet file.
-pub fn read_table(path: &Path) -> Result<RecordBatch, BadInput> {
+pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<RecordBatch, BadInput> {
     let refuse = |why: String| BadInput::new(format_args!("{}: {why}", path.display()));
     let file = File::open(path).map_err(|error| refuse(problem(&error)))?;
     let no_table = |why: String| refuse(format!("{why}, expected a table that a run wrote"));
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|error| no_table(error.to_string()))?;
-    let schema = Arc::clone(builder.schema());
+    if let Some(names) = columns {
+        let names = names.iter().map(String::as_str);
+        let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+        builder = builder.with_projection(mask);
+    }
     // All in one batch, so that a column's names have one dictionary.
     let rows = builder.metadata().file_metadata().num_rows();
     let rows = usize::try_from(rows).unwrap_or(usize::MAX).max(1);
     let mut batches =
         builder.with_batch_size(rows).build().map_err(|error| no_table(error.to_string()))?;
+    let schema = batches.schema();
     match batches.next() {
         None => Ok(RecordBatch::new_empty(schema)),
         Some(batch) => batch.map_err(|error| no_table(error.to_string())),

@@ -30,10 +30,11 @@ impl Table {
     }
 }
 
-/// Read a table that a run wrote. Raises ``BadInput``.
+/// Read a table that a run wrote, or of its columns those that are named. Raises ``BadInput``.
 #[pyfunction]
-pub fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
-    let job = move |_: &Ticket| Ok(ackclock_lab::read_table(&path)?);
+#[pyo3(signature = (path, columns = None))]
+pub fn read_table(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyResult<Table> {
+    let job = move |_: &Ticket| Ok(ackclock_lab::read_table(&path, columns.as_deref())?);
     Ok(Table { batch: in_background(py, Work::default(), job)? })
 }
 

@@ -43,7 +43,7 @@ fn read(path: &Path) -> (RecordBatch, BTreeMap<String, String>) {
     let metadata = builder.metadata().file_metadata().key_value_metadata().unwrap().clone();
     let metadata = metadata.into_iter().map(|pair| (pair.key, pair.value.unwrap_or_default()));
     let metadata = metadata.filter(|(key, _)| key.starts_with("ackclock")).collect();
-    let schema = Arc::clone(builder.schema());
+    let schema = std::sync::Arc::clone(builder.schema());
     let batches: Vec<_> =
         builder.with_batch_size(1 << 20).build().unwrap().map(Result::unwrap).collect();
     let batch = batches.into_iter().next().unwrap_or_else(|| RecordBatch::new_empty(schema));
@@ -60,12 +60,18 @@ fn what_is_written_is_read_back() {
     for table in tables.all() {
         let (batch, metadata) = read(&folder.join(format!("a/b/{}.parquet", table.name)));
         assert_eq!(batch.columns(), table.batch.columns(), "{}", table.name);
-        let batch = read_table(&folder.join(format!("a/b/{}.parquet", table.name))).unwrap();
+        let batch = read_table(&folder.join(format!("a/b/{}.parquet", table.name)), None).unwrap();
         assert_eq!(batch.columns(), table.batch.columns(), "{}", table.name);
         assert_eq!(metadata["ackclock.seed"], "1");
         assert_eq!(metadata["ackclock.version"], version());
         assert_eq!(metadata["ackclock.scenario"], to_json(&scenario));
     }
+    let path = folder.join("a/b/flow_samples.parquet");
+    let some = read_table(&path, Some(&["time_s".to_owned(), "flow".to_owned()])).unwrap();
+    let samples = &tables.flow_samples.batch;
+    assert_eq!(some.column_by_name("flow"), samples.column_by_name("flow"));
+    assert_eq!((some.num_columns(), some.num_rows()), (2, samples.num_rows()));
+    assert_eq!(read_table(&path, Some(&[])).unwrap().num_rows(), samples.num_rows());
     assert_eq!(files(&folder.join("a/b")).len(), 12, "no temporary file is left");
 }
 
@@ -145,7 +151,7 @@ fn a_folder_in_the_place_of_a_table_is_told_before_the_run() {
 #[test]
 fn a_file_that_is_no_table_is_refused_in_one_line() {
     let folder = Scratch::new("no-table");
-    let refused = |name: &str| read_table(&folder.join(name)).unwrap_err().to_string();
+    let refused = |name: &str| read_table(&folder.join(name), None).unwrap_err().to_string();
     assert!(refused("none.parquet").ends_with("none.parquet: no such file"));
     fs::write(folder.join("text.parquet"), "two.toml").unwrap();
     assert!(refused("text.parquet").ends_with("expected a table that a run wrote"));
