@@ -507,7 +507,7 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
                 "dropped_packets": dropped,
             },
         )
-    if summary["sum"] is not None:
+    if summary["sum"] is not None and all(row["flow"] != ALL_FLOWS for row in rows):
         yield ALL_FLOWS, _numbers(summary["sum"], ("goodput_bps", "fairness"))
 
 
