@@ -36,12 +36,21 @@ PYTHON_FILES := python scripts
 PROFILE ?= dev
 TEST_FLAGS ?=
 SAMPLE ?= 60
+# The Cargo profile of the wheel for the other processor.
+OTHER_PROFILE ?= release
 # `make wheel` builds the engine twice: first to count which branches are common, then with those counts
 # (decision 32). `make LEARN=off wheel` leaves the first build out.
 LEARN ?= on
 ifeq ($(LEARN),on)
 LEARNED := target/profile/ackclock.profdata
 endif
+
+# Wheels are linked by zig (requirements/wheel.txt), which knows the symbols of older C libraries and of the other
+# processor: they run with glibc 2.28 and later.
+GLIBC := manylinux_2_28
+ARCH := $(shell uname -m)
+OTHER := $(if $(filter x86_64,$(ARCH)),aarch64,x86_64)
+ZIGGED = PATH="$(ROOT)/.venv-zig/bin:$$PATH" $(BIN)/maturin build --quiet --out dist --zig --compatibility $(GLIBC)
 
 .PHONY: help
 help: ## This list
@@ -51,11 +60,15 @@ help: ## This list
 build: .venv/.installed ## .venv with the command .venv/bin/ackclock (no link-time optimisation)
 
 .PHONY: wheel
-wheel: dist/.built ## dist/*.whl, for machines without Rust: optimised across crates, from a profile
+wheel: dist/.built ## dist/*.whl for this processor, on machines without Rust: optimised across crates, from a profile
+
+# A target of its own, and not in CI: the second wheel takes ten minutes on two cores.
+.PHONY: wheels
+wheels: wheel dist/.other ## That, and a wheel for the other of x86-64 and arm64 (without a profile)
 
 .PHONY: test-wheel
 test-wheel: wheel ## Install the wheel without Rust in a new environment, and run a study with it
-	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*.whl
+	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*_$(ARCH).whl
 
 .PHONY: demo
 demo: build ## Reproduce the study altman1997 and say where its report lies
@@ -158,7 +171,7 @@ lock: ## Pin the newest versions in requirements/
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .venv .venv-site dist report target fuzz/target .pytest_cache .ruff_cache .mypy_cache
+	rm -rf .venv .venv-site .venv-zig dist report target fuzz/target .pytest_cache .ruff_cache .mypy_cache
 	find python scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each file in .venv whose name begins with a dot stands for a finished step.
@@ -183,6 +196,12 @@ clean: ## Remove everything that was built
 	.venv-site/bin/python -m pip install --quiet --require-hashes --requirement requirements/site.txt
 	@touch $@
 
+# Apart from `.venv`, too: 413 MB that only wheels need.
+.venv-zig/.installed: requirements/wheel.txt
+	"$(PYTHON)" -m venv --clear .venv-zig
+	.venv-zig/bin/python -m pip install --quiet --require-hashes --requirement requirements/wheel.txt
+	@touch $@
+
 # The list of sources, so that a file that was taken away is noticed too.
 .venv/.sources: FORCE | .venv/.created
 	$(file >.venv/.sources.new,$(sort $(SOURCES)))
@@ -199,20 +218,29 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	@touch $@
 
 # An empty file of counts says that they cannot be made here.
-dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
+dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime .venv-zig/.installed
 	@mkdir -p dist
-	@rm -f dist/*.whl
+	@rm -f dist/*_$(ARCH).whl
 	export ACKCLOCK_BUILD="wheel without a profile"; \
 	if [ -s "$(LEARNED)" ]; then export ACKCLOCK_BUILD=wheel \
 	CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
-	$(BIN)/maturin build --profile release --quiet --interpreter $(BIN)/python --out dist
-	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
+	$(ZIGGED) --profile release --interpreter $(BIN)/python --target $(ARCH)-unknown-linux-gnu
+	if [ -s "$(LEARNED)" ]; then \
+	scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/$(ARCH)-unknown-linux-gnu/release; fi
+	@touch $@
+
+# Counts of one processor's build are of no use to the other's: its functions have other names.
+dist/.other: .venv/.sources $(SOURCES) .venv/.runtime .venv-zig/.installed
+	@mkdir -p dist
+	@rm -f dist/*_$(OTHER).whl
+	rustup target add $(OTHER)-unknown-linux-gnu
+	ACKCLOCK_BUILD="wheel without a profile" $(ZIGGED) --profile $(OTHER_PROFILE) --target $(OTHER)-unknown-linux-gnu
 	@touch $@
 
 dist/.venv/.installed: dist/.built requirements/runtime.txt
 	"$(PYTHON)" -m venv --clear dist/.venv
 	dist/.venv/bin/python -m pip install --quiet --require-hashes --requirement requirements/runtime.txt
-	dist/.venv/bin/python -m pip install --quiet --no-deps dist/*.whl
+	dist/.venv/bin/python -m pip install --quiet --no-deps dist/*_$(ARCH).whl
 	@touch $@
 
 .PHONY: FORCE

@@ -3,6 +3,10 @@
 
 * A doc comment (``///``, ``//!`` or a docstring) begins with its subject or, of a function, with
   its verb. It does not begin with a relative clause without a noun: ``BEGINNINGS``.
+* A sentence of a document begins with its subject, a verb or a condition ("If", "When"). It does
+  not begin with a word of ``QUESTIONS``, unless it is a question: it ends with a question mark, is
+  a heading, or stands in the head of a table. Generated pages have the words of their sources,
+  decisions and the changelog those of their day.
 * A line of a document is at most ``MAX_COLUMNS`` wide, but for tables and links.
 
 Prints one line a violation; the exit code is 1 if there is any.
@@ -27,6 +31,19 @@ BEGINNINGS = re.compile(
     r"(What|Whether|Of|Who|Whom|Whose|So|How|Where)\b"
     r"|The same(?=[,.:;]|$| (as|of|for|with|without|in|by|but|that|when|if|from|on|to|at|and)\b)"
 )
+
+#: The first words of sentences of documents that are no questions.
+QUESTIONS = re.compile(
+    r"(What|Whatever|Whether|Who|Whoever|Whom|Whose|Which|Whichever|How|Where|Wherever|Of|So)\b"
+)
+_READ = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "python/ackclock/examples/*.toml")
+_NOT_READ = (
+    *("docs/decisions/", "docs/reference/scenario.md", "docs/reference/cli.md"),
+    "docs/queues/README.md",
+)
+_ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.) ")
+_START = re.compile(r"(?:^|(?<=[.!?])[)\"'*_]*\s+)[(\"'*_]*(?=[A-Z])")
+_END = re.compile(r"[.!?](?=[)\"'*_\]]*(?:\s|$))")
 
 _RUST = re.compile(r"^\s*//[/!](?!/) ?(.*)$")
 _ENTRY = re.compile(r"^\s*[\w*, .\[\]|:\"']+$")
@@ -84,6 +101,42 @@ def comments(root: Path) -> Iterator[tuple[str, int, str]]:
                 yield path.relative_to(root).as_posix(), number, line
 
 
+def blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each paragraph, item and cell; of code and headings nothing."""
+    lines = text.splitlines()
+    held: list[str] = []
+    code = False
+    for number, line in enumerate([*lines, ""], 1):
+        fence = line.lstrip().startswith("```")
+        begins = fence or not line.strip() or line.startswith(("#", "|")) or _ITEM.match(line)
+        if held and (begins or code):
+            yield number - len(held), "\n".join(held)
+            held = []
+        code ^= fence
+        if code or fence or line.startswith("#") or not line.strip():
+            continue
+        if line.startswith("|"):
+            # The line below the head of a table has nothing but dashes.
+            below = lines[number] if number < len(lines) else ""
+            if not re.fullmatch(r"[|\s:-]+", below):
+                yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line))
+            continue
+        held.append(_ITEM.sub("", line))
+
+
+def without_subject(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the first words of each sentence that is wrong in a document."""
+    for first, block in blocks(text):
+        for start in _START.finditer(block):
+            rest = block[start.end() :]
+            if not QUESTIONS.match(rest):
+                continue
+            end = _END.search(rest)
+            if end is None or end[0] != "?":
+                line = first + block[: start.end()].count("\n")
+                yield line, " ".join(rest[:60].split())
+
+
 def long_lines(text: str) -> Iterator[tuple[int, int]]:
     """Yield the number and the width of each line of a document that is too long."""
     for number, line in enumerate(text.splitlines(), 1):
@@ -97,6 +150,16 @@ def violations(root: Path) -> Iterator[str]:
     """Yield everything that is wrong with the checkout at ``root``."""
     for relative, number, line in comments(root):
         yield f"{relative}:{number}: begins without a subject (CONTRIBUTING.md): {line}"
+    for path in sorted(path for pattern in _READ for path in root.glob(pattern)):
+        relative = path.relative_to(root).as_posix()
+        if relative.startswith(_NOT_READ):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            text = re.sub(r"^(?!#).*$", "", text, flags=re.MULTILINE)
+            text = re.sub(r"^#+ ?", "", text, flags=re.MULTILINE)
+        for number, words in without_subject(text):
+            yield f"{relative}:{number}: begins without a subject (CONTRIBUTING.md): {words}"
     for pattern in _DOCUMENTS:
         for path in sorted(root.glob(pattern)):
             for number, width in long_lines(path.read_text(encoding="utf-8")):

@@ -16,7 +16,7 @@ from statistics import fmean, median
 from typing import Any
 
 import ackclock as ac
-from ackclock.studies.framework.stats import estimate
+from ackclock.estimates import estimate
 
 REPETITIONS = 3
 MOST_TRIES = 3
@@ -56,17 +56,15 @@ def outcome(run: ac.Run) -> dict[str, Any]:
     """Return what the page tells of a run."""
     (flow,) = run.flows.to_pylist()
     samples = run.flow_samples
-    threshold = samples["ssthresh_segments"].to_pylist()
+    threshold = samples["ssthresh_segments"]
     left = next((n for n, value in enumerate(threshold) if value is not None), None)
     return {
         "goodput_bps": flow["goodput_bps"],
         "again": flow["segments_retransmitted"],
         "reductions": flow["congestion_events"],
         "timeouts": flow["timeouts"],
-        "exit_s": None if left is None else samples["time_s"][left].as_py(),
-        "exit_segments": None
-        if left is None
-        else max(samples["cwnd_segments"].to_pylist()[: left + 1]),
+        "exit_s": None if left is None else samples["time_s"][left],
+        "exit_segments": None if left is None else max(samples["cwnd_segments"][: left + 1]),
         "live": run.live,
     }
 

@@ -17,6 +17,13 @@ kind = "dumbbell"
 bottleneck = { rate = "10 Mbit/s", delay = "20 ms", queue = { kind = "droptail", limit = "1 BDP" } }
 access = { rate = "100 Mbit/s", delay = "1 ms" }
 """,
+    "Topology.path": """
+[topology]
+kind = "path"
+rate = "20 Mbit/s"
+rtt = "40 ms"
+buffer = "50 ms"
+""",
     "Topology.graph": """
 [topology]
 kind = "graph"
@@ -460,6 +467,8 @@ def whole(text: str) -> dict[str, Any]:
         return _merged(_WHOLE | {"topology": {}}, piece)
     if "flow" in piece:
         piece["flow"] = [_WHOLE["flow"][0] | each for each in piece["flow"]]
+    if piece.get("topology", {}).get("kind", "dumbbell") != "dumbbell":
+        return _merged(_WHOLE | {"topology": {}}, piece)
     return _merged(_WHOLE, piece)
 
 

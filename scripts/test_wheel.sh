@@ -1,14 +1,34 @@
 #!/bin/bash
-# Installs a wheel with pip in a new environment, as on a machine without Rust, reproduces a study quickly with it, and
-# runs every command and program of the README and of docs.
+# Installs a wheel with pip in new environments, as on a machine without Rust.
+#
+# With each Python from 3.11 to 3.14 that is found the wheel alone is installed, without any extra: it has to stay below
+# 150 MB, run a scenario, give a table, and say which extra a report needs. Then, with one Python and with all extras, a
+# study is reproduced quickly, and every command and program of the README and of docs is run.
 #
 # scripts/test_wheel.sh WHEEL
 set -euo pipefail
 wheel=$(realpath "$1")
-documents=$(realpath "$(dirname "${BASH_SOURCE[0]}")/run_documents.py")
+root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
+python=$(command -v "${PYTHON:-python3}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"${PYTHON:-python3}" -m venv "$folder/venv"
+
+# The interpreter of a version: on the PATH, or one of pyenv's.
+interpreter() {
+    local each
+    for each in "$(command -v "python$1")" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1."*/bin/python3; do
+        if "$each" -c "import sys, venv; sys.exit('%d.%d' % sys.version_info[:2] != '$1')" 2>/dev/null; then
+            echo "$each"
+            return
+        fi
+    done
+}
+declare -A found
+for version in 3.11 3.12 3.13 3.14; do
+    found[$version]=$(interpreter "$version")
+done
+
+"$python" -m venv "$folder/venv"
 # Neither the compiler nor this checkout can be found there. Dependencies come as wheels, too.
 cd "$folder"
 PATH="$folder/venv/bin:/usr/bin:/bin"
@@ -16,8 +36,43 @@ if command -v cargo rustc; then
     echo "test_wheel: Rust is in /usr/bin: this is no machine without it" >&2
     exit 1
 fi
-pip install --quiet --disable-pip-version-check --only-binary :all: "$wheel"
+pip="pip --quiet --disable-pip-version-check"
+
+base() {
+    local version=$1 place=$folder/$1 size said code=0
+    if [ -z "${found[$version]}" ]; then
+        echo "wheel: Python $version: skipped, no python$version is on the PATH or of pyenv"
+        return
+    fi
+    "${found[$version]}" -m venv --without-pip "$place"
+    $pip --python "$place/bin/python" install --only-binary :all: "$wheel"
+    size=$(du -sm "$place/lib/python$version/site-packages" | cut -f1)
+    if [ "$size" -ge 150 ]; then
+        echo "test_wheel: $size MB with Python $version and no extra, expected less than 150" >&2
+        exit 1
+    fi
+    "$place/bin/ackclock" --version >/dev/null
+    "$place/bin/ackclock" run "$root/examples/first.toml" --out "$place/tables" >/dev/null
+    "$place/bin/python" - "$root/examples/first.toml" "$place/tables/flows.parquet" <<'PROGRAM'
+import sys
+import ackclock as ac
+
+run = ac.simulate(sys.argv[1])
+assert run.flows.equals(ac.read_table(sys.argv[2])) and run.flows["goodput_bps"][0] > 0
+PROGRAM
+    said=$("$place/bin/ackclock" report "$root/examples/first.toml" 2>&1) || code=$?
+    if [ "$code" != 2 ] || [ "$said" != "ackclock: reports need matplotlib: pip install 'ackclock[report]'" ]; then
+        echo "test_wheel: a report without its extra ended with code $code: $said" >&2
+        exit 1
+    fi
+    echo "wheel: Python $version: $size MB without extras; runs, and reads its tables"
+}
+for version in 3.11 3.12 3.13 3.14; do
+    base "$version"
+done
+
+$pip install --only-binary :all: "$wheel[all]"
 ackclock reproduce altman1997 --quick --out report
 test -s report/index.html
-python "$documents"
+python "$root/scripts/run_documents.py"
 echo "wheel: installs without Rust, and runs"

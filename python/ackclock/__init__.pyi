@@ -76,6 +76,7 @@ from .links import (
     Graph as Graph,
     GraphLink as GraphLink,
     Link as Link,
+    Path as Path,
     Reorder as Reorder,
     Reverse as Reverse,
     Topology as Topology,
@@ -106,6 +107,10 @@ from .scripts import (
     ScriptReport as ScriptReport,
     drill as drill,
 )
+from .tables import (
+    Table as Table,
+    read_table as read_table,
+)
 from .tcp import (
     Autotune as Autotune,
     DelayedAck as DelayedAck,
@@ -114,6 +119,7 @@ from .tcp import (
 from .topologies import (
     dumbbell as dumbbell,
     graph as graph,
+    path as path,
 )
 from .traffic import (
     Access as Access,

@@ -9,11 +9,10 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
+from ackclock._cli_options import AsJson
 from ackclock.errors import BadInput
 
 __all__ = ["bench"]
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def bench(

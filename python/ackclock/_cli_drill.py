@@ -12,6 +12,8 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
+from ackclock._cli_options import AsJson
+from ackclock._nearest import nearest
 from ackclock._words import Profile
 from ackclock.errors import BadInput
 from ackclock.exercises import Exercise, exercises
@@ -21,15 +23,13 @@ __all__ = ["drill", "judge"]
 
 EXIT_FAILED = 1
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 def drill(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
             metavar="[PATH]",
-            help="Scripts, folders of which every *.pkt is run, and names of exercises.",
+            help="Scripts, folders (every *.pkt in them is run), and names of exercises.",
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the exercises.")] = False,
@@ -45,7 +45,9 @@ def drill(
     ] = None,
     profile: Annotated[
         Profile,
-        typer.Option(help="The profile for what a script leaves open: rfc, linux or ns2."),
+        typer.Option(
+            help="The profile, which decides what a script leaves open: rfc, linux or ns2."
+        ),
     ] = "rfc",
     settings: Annotated[
         list[str] | None,
@@ -141,7 +143,7 @@ def _script(path: Path, files: ExitStack) -> Path:
 def _exercise(path: Path) -> Exercise:
     known = exercises()
     if str(path) not in known:
-        raise BadInput(f"`{path}` is no exercise{printing.nearest(str(path), known)}")
+        raise BadInput(f"`{path}` is no exercise{nearest(str(path), known)}")
     return known[str(path)]
 
 

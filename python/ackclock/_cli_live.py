@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ackclock import _core, _printing as printing
+from ackclock._cli_options import AsJson
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def play(
         typer.Option(
             metavar="FILE",
             help="The sizes of its pictures: CSV with the column `bytes`, or the film itself "
-            "(ffprobe is asked). VLC needs none.",
+            "(ffprobe reads it). VLC needs none.",
         ),
     ] = None,
     picture_rate: Annotated[
@@ -163,7 +164,7 @@ def play(
         Literal["ackclock", "vlc"],
         typer.Option(help="The simulator's player, or VLC without a screen."),
     ] = "ackclock",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Play a film from a web server, and say which pictures came too late."""
     from ackclock import playing

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ackclock import _printing as printing
+from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.writing import is_there, write_file
 
@@ -31,7 +32,8 @@ def kinds() -> dict[str, Traversable]:
 
 def new(
     kind: Annotated[
-        str | None, typer.Argument(metavar="[KIND]", help="The kind of scenario; none: list them.")
+        str | None,
+        typer.Argument(metavar="[KIND]", help="The kind of scenario. Without it: list them."),
     ] = None,
     into: Annotated[
         Path | None,
@@ -49,7 +51,7 @@ def new(
         return
     file = known.get(kind.replace("_", "-"))
     if file is None:
-        raise BadInput(f"`{kind}` is no kind of scenario{printing.nearest(kind, known)}")
+        raise BadInput(f"`{kind}` is no kind of scenario{nearest(kind, known)}")
     text = file.read_text("utf-8")
     if show:
         print(text, end="")

@@ -12,6 +12,7 @@ import typer
 
 from ackclock import _printing as printing
 from ackclock._cli_live import refuse_programs
+from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Receiver, Sender
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def report(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="The scenario, a TOML or JSON file; several: a sweep."
+            metavar="FILE...", help="The scenario, a TOML or JSON file. Several files are a sweep."
         ),
     ],
     out: Annotated[
@@ -42,27 +43,13 @@ def report(
         typer.Option(min=0, metavar="INTEGER", help="A seed in place of the scenario's own."),
     ] = None,
     seeds: Annotated[
-        int, typer.Option(min=1, help="Runs of each file, every one with its seed.")
+        int, typer.Option(min=1, help="The number of runs of each file, each with its own seed.")
     ] = 1,
-    sender: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
-    ] = None,
-    receiver: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
-    ] = None,
-    allow_programs: Annotated[
-        bool,
-        typer.Option(
-            "--allow-programs", help="Run the programs that the file names, in a live run."
-        ),
-    ] = False,
-    as_root: Annotated[
-        bool,
-        typer.Option("--as-root", help="Give programs all rights of this process, in a live run."),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    sender: Sender = None,
+    receiver: Receiver = None,
+    allow_programs: AllowPrograms = False,
+    as_root: AsRoot = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a scenario, and write a page of figures and tables about it."""
     import ackclock

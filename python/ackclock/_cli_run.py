@@ -59,29 +59,34 @@ _LINKS = (
     _Shown("queue_delay_mean_s", "wait (ms)", 1e3, 2),
     _Shown("queue_delay_p99_s", "p99 (ms)", 1e3, 2),
 )
+
+
+def _times(unit: str, factor: float, decimals: int) -> tuple[_Shown, ...]:
+    """Return the quantiles of transfer times."""
+    return (
+        _Shown("time_p50_s", f"time p50 ({unit})", factor, decimals),
+        _Shown("time_p95_s", "p95", factor, decimals),
+        _Shown("time_p99_s", "p99", factor, decimals),
+    )
+
+
 _SOURCES = (_Shown("offered_packets", "offered"), _Shown("dropped_packets", "dropped"))
 _TRAFFIC = (
     _Shown("connections", "connections"),
     _Shown("closed", "closed"),
     _Shown("failed", "failed"),
     _Shown("completed", "transfers"),
-    _Shown("time_p50_s", "time p50 (ms)", 1e3, 1),
-    _Shown("time_p95_s", "p95", 1e3, 1),
-    _Shown("time_p99_s", "p99", 1e3, 1),
+    *_times("ms", 1e3, 1),
 )
 _TRANSFERS = (
     _Shown("completed", "completed"),
     _Shown("objects", "of"),
-    _Shown("time_p50_s", "time p50 (ms)", 1e3, 1),
-    _Shown("time_p95_s", "p95", 1e3, 1),
-    _Shown("time_p99_s", "p99", 1e3, 1),
+    *_times("ms", 1e3, 1),
 )
 _PAGES = (
     _Shown("completed", "pages"),
     _Shown("pages", "of"),
-    _Shown("time_p50_s", "time p50 (s)", 1, 2),
-    _Shown("time_p95_s", "p95", 1, 2),
-    _Shown("time_p99_s", "p99", 1, 2),
+    *_times("s", 1, 2),
 )
 _VIDEOS = (
     _Shown("startup_s", "start-up (s)", 1, 2),
@@ -252,7 +257,7 @@ def print_csv(result: ackclock.Run, table: str) -> None:
     """Print one of :data:`CSV_TABLES` as CSV (RFC 4180), with a line of headings."""
     if table in TABLES:
         rows = result.rows(table)
-        columns = list(rows[0]) if rows else getattr(result, table).schema.names
+        columns = getattr(result, table).column_names
     else:
         rows = result.summary()[table]
         columns = list(dict.fromkeys(name for row in rows for name in row)) or ["name"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ackclock import _printing as printing
+from ackclock import _core, _printing as printing
+from ackclock._cli_options import AsJson
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ __all__ = ["theory_app"]
 
 theory_app = typer.Typer(help="Closed forms: a calculator.", no_args_is_help=True)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 #: The parameters of the models by the options that set them.
 _OPTIONS = {
@@ -42,6 +42,30 @@ _OPTIONS = {
 }
 
 
+def _seconds(text: str) -> float:
+    """Return a number of seconds, or those of a text with its unit."""
+    try:
+        return float(text)
+    except ValueError:
+        return _read(_core.seconds, text, "100 ms")
+
+
+def _share(text: str) -> float:
+    """Return a share, as a number or in percent."""
+    try:
+        return float(text)
+    except ValueError:
+        return _read(_core.share, text, "1 %")
+
+
+def _read(read: Callable[[str, str], float], text: str, example: str) -> float:
+    try:
+        return read("", text)
+    except BadInput as error:
+        says = str(error).removeprefix(": ")
+        raise ValueError(f"{says}, or a number" if example in says else says) from None
+
+
 @contextmanager
 def _as_options() -> Generator[None]:
     """Say of bad input which option holds it."""
@@ -58,8 +82,12 @@ def theory_altman(
     lambda_: Annotated[
         float, typer.Option("--lambda", help="Rate of the exogenous traffic, packets/s.")
     ],
-    tau1: Annotated[float, typer.Option(help="One-way delay, source to queue, s.")],
-    tau2: Annotated[float, typer.Option(help="One-way delay, queue to destination, s.")],
+    tau1: Annotated[
+        float, typer.Option(help="One-way delay, source to queue, s.", parser=_seconds)
+    ],
+    tau2: Annotated[
+        float, typer.Option(help="One-way delay, queue to destination, s.", parser=_seconds)
+    ],
     buffer: Annotated[float, typer.Option(help="Size of the buffer, packets.")],
     bw_in: Annotated[
         float | None, typer.Option(help="Rate of the link from source to queue, packets/s.")
@@ -67,7 +95,9 @@ def theory_altman(
     rto: Annotated[
         float | None,
         typer.Option(
-            help="The timer, s, if each loss is found by one: gives that throughput, too."
+            help="Retransmission timeout, s. The throughput is then also given for losses that the "
+            "timer finds.",
+            parser=_seconds,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -115,16 +145,25 @@ def theory_infer(
         float | None,
         typer.Option(help="Half-width of its 95 % interval, packets/s; default: 1 % of it."),
     ] = None,
-    rtt: Annotated[float | None, typer.Option(help="Measured round-trip time, s.")] = None,
+    rtt: Annotated[
+        float | None, typer.Option(help="Measured round-trip time, s.", parser=_seconds)
+    ] = None,
     rtt_ci: Annotated[
-        float | None, typer.Option(help="Half-width of its 95 % interval, s; default: 1 % of it.")
+        float | None,
+        typer.Option(
+            help="Half-width of its 95 % interval, s; default: 1 % of it.", parser=_seconds
+        ),
     ] = None,
     mu: Annotated[float | None, typer.Option(help="Rate of the bottleneck, packets/s.")] = None,
     lambda_: Annotated[
         float | None, typer.Option("--lambda", help="Rate of the exogenous traffic, packets/s.")
     ] = None,
-    tau1: Annotated[float | None, typer.Option(help="Delay, source to queue, s.")] = None,
-    tau2: Annotated[float | None, typer.Option(help="Delay, queue to destination, s.")] = None,
+    tau1: Annotated[
+        float | None, typer.Option(help="Delay, source to queue, s.", parser=_seconds)
+    ] = None,
+    tau2: Annotated[
+        float | None, typer.Option(help="Delay, queue to destination, s.", parser=_seconds)
+    ] = None,
     buffer: Annotated[float | None, typer.Option(help="Size of the buffer, packets.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -179,12 +218,14 @@ def _measured(
 
 @theory_app.command("response")
 def theory_response(
-    loss: Annotated[float, typer.Option(help="Loss rate, between 0 and 1.")],
-    rtt: Annotated[float, typer.Option(help="Round-trip time, s.")],
+    loss: Annotated[float, typer.Option(help="Loss rate, between 0 and 1.", parser=_share)],
+    rtt: Annotated[float, typer.Option(help="Round-trip time, s.", parser=_seconds)],
     packets_per_ack: Annotated[float, typer.Option(help="Packets acknowledged by an ACK.")] = 1.0,
     rto: Annotated[
         float | None,
-        typer.Option(help="Retransmission timeout, s; default: 4 rtt, at least 1 s."),
+        typer.Option(
+            help="Retransmission timeout, s; default: 4 rtt, at least 1 s.", parser=_seconds
+        ),
     ] = None,
     w_max: Annotated[
         float | None, typer.Option(help="The receiver's largest window, packets.")

@@ -29,15 +29,18 @@ __all__ = [
     "play",
     "programs_asked",
     "read_columns",
+    "read_table",
     "registry",
     "response",
     "schema",
     "seconds",
     "senders",
+    "share",
     "simulate",
     "simulate_many",
     "simulate_to",
     "theory",
+    "throughput",
     "try_file",
     "variant_name",
     "variant_slug",
@@ -55,11 +58,22 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def __len__(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
     def column(self, name: str) -> list[Any]:
         """Return the values of a column, None where there is none. Raises KeyError."""
 
     def to_pylist(self) -> list[dict[str, Any]]:
         """Return the rows, each a dict by column."""
+
+    def slice(self, start: int, length: int) -> Table:
+        """Return the rows from ``start`` on, ``length`` at most."""
+
+    def with_text(self, name: str, text: str) -> Table:
+        """Return the rows of which a column has this text. Raises KeyError."""
+
+    def equals(self, other: Table) -> bool:
+        """Return True if both tables have the same columns and values."""
 
 @final
 class Run:
@@ -161,6 +175,12 @@ def load_scenario(path: str) -> str:
 def read_columns(table: str) -> str:
     """Return a table (JSON text) with the list of the file of numbers that it names. Raises BadInput."""
 
+def read_table(path: str, columns: Sequence[str] | None = None) -> Table:
+    """Read a table that a run wrote, or of its columns those that are named. Raises BadInput."""
+
+def throughput(samples: Table, every_s: float, end_s: float, cell: int | None = None) -> Table:
+    """Return the throughput of flows over time, from the table ``flow_samples``. Raises BadInput."""
+
 def check_scenario(scenario: str) -> str:
     """Validate a scenario given as JSON text and return it with defaults. Raises BadInput."""
 
@@ -169,6 +189,9 @@ def seconds(key: str, text: str) -> float:
 
 def bits_per_second(key: str, text: str) -> float:
     """Return the bits per second of a rate such as ``10 Mbit/s``, which stands under ``key``. Raises BadInput."""
+
+def share(key: str, text: str) -> float:
+    """Return the share of a text in percent such as ``1 %``, which stands under ``key``. Raises BadInput."""
 
 def variant_name(variant: str, profile: str = "rfc") -> str:
     """Return the canonical name of a sender. Raises BadInput."""

@@ -12,6 +12,8 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 import typer
 
+from ackclock._nearest import nearest_first
+
 __all__ = ["read_plainly"]
 
 
@@ -91,7 +93,7 @@ def _path(text: str) -> Path:
 def _one_of(words: tuple[str, ...]) -> Callable[[str], str]:
     def read(text: str) -> str:
         if text not in words:
-            raise ValueError(f"{text!r} is not one of {', '.join(map(repr, words))}.")
+            raise ValueError(f"unknown word `{text}`{nearest_first(text, words)}")
         return text
 
     return read

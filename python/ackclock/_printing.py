@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "console",
-    "nearest",
     "output",
     "plain",
     "print_json",
@@ -150,18 +148,32 @@ _TOLD_EVERY = 60.0
 
 @contextmanager
 def simulated(duration: str) -> Generator[Callable[[float], None]]:
-    """Say how far a simulation is: on a terminal at once, elsewhere a line a minute."""
+    """Say how far a simulation is: on a terminal at once, elsewhere a line a minute.
+
+    The search for a rate is several runs; where the time falls, the next has begun.
+    """
     began = last = monotonic()
     whole_s = _seconds(duration)
+    reached = 0.0
+    tries = 1
+
+    def notice(seconds: float) -> None:
+        nonlocal began, reached, tries
+        if seconds < reached:
+            began = monotonic()
+            tries += 1
+        reached = seconds
 
     def text(seconds: float) -> str:
         took = monotonic() - began
         share = min(seconds / whole_s, 1.0) if whole_s > 0 else 1.0
         left = f", {_span(took * (1 - share) / share)} left" if share > 0 else ""
-        return f"simulating {duration}: {100 * share:.0f} %{left}"
+        what = f"simulating {duration}" if tries == 1 else f"searching the rate, run {tries}"
+        return f"{what}: {100 * share:.0f} %{left}"
 
     def tell(seconds: float) -> None:
         nonlocal last
+        notice(seconds)
         if monotonic() - last >= _TOLD_EVERY:
             last = monotonic()
             print(f"ackclock: {text(seconds)}", file=sys.stderr, flush=True)
@@ -170,7 +182,12 @@ def simulated(duration: str) -> Generator[Callable[[float], None]]:
         yield tell
         return
     with status(f"simulating {duration}") as update:
-        yield lambda seconds: update(text(seconds))
+
+        def show(seconds: float) -> None:
+            notice(seconds)
+            update(text(seconds))
+
+        yield show
 
 
 #: The units in which the core writes durations.
@@ -188,15 +205,6 @@ def _span(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = seconds / 60
     return f"{minutes:.0f} min" if minutes < 100 else f"{minutes / 60:.0f} h"
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the end of a refusal: the nearest word that is known, or all of them."""
-    known = list(known)
-    near = get_close_matches(word, known, n=1)
-    if near:
-        return f" (did you mean `{near[0]}`?)"
-    return f", expected one of {', '.join(known)}"
 
 
 def console() -> Console:

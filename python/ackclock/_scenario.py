@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 
 from ackclock import _core
 from ackclock._table import Table
-from ackclock.errors import BadInput
+from ackclock.errors import BadInput, MissingPackageError
 
 __all__ = ["ScenarioText"]
 
@@ -79,9 +79,12 @@ class ScenarioText(Table):
         """Return the scenario as the text of a scenario file."""
         return _to_toml(self.to_dict())
 
-    def _repr_html_(self) -> str:
-        from ackclock.report.notebook import scenario_html  # noqa: PLC0415 - it draws
-
+    def _repr_html_(self) -> str | None:
+        try:
+            from ackclock.report.notebook import scenario_html  # noqa: PLC0415 - it draws
+        except MissingPackageError:
+            # A notebook then shows the text.
+            return None
         return scenario_html(cast("Any", self))
 
     def check(self) -> Self:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Self, cast
 
+from ackclock._nearest import nearest_first
+
 __all__ = ["Table", "WrappedTable", "WrappedValue", "each", "key", "one_of", "pairs"]
 
 
@@ -66,6 +68,21 @@ class Table:
 
     KIND: ClassVar[str | None] = None
 
+    def __new__(cls, *_values: object, **named: object) -> Self:
+        """Refuse a key that is not known, with the nearest that is.
+
+        Raises
+        ------
+        TypeError
+            The first such key.
+        """
+        known = [part.name for part in fields(cls)] if named else []
+        for name in named:
+            if name not in known:
+                advice = nearest_first(name, known)
+                raise TypeError(f"{cls.__name__}: unknown key `{name}`{advice}")
+        return super().__new__(cls)
+
     def __init_subclass__(cls, **more: Any) -> None:
         """Give every class the text of this one; a dataclass would print all that it holds."""
         super().__init_subclass__(**more)
@@ -120,11 +137,32 @@ class Table:
         """Make tuples of sequences, and of pairs in them."""
         for part in fields(self):
             value = getattr(self, part.name)
-            if part.name not in names or value is None or isinstance(value, str | Table):
+            if part.name not in names or value is None:
+                continue
+            if isinstance(value, str | Table | Mapping):
+                if getattr(part.metadata.get("read"), "kind", None):
+                    raise self._no_list(part.name, value)
                 continue
             if part.metadata.get("names"):
                 value = ((first, second) for first, second in value)
+            if kind := getattr(part.metadata.get("read"), "kind", None):
+                self._check_items(part.name, value, kind)
             object.__setattr__(self, part.name, tuple(value))
+
+    def _no_list(self, name: str, value: object) -> TypeError:
+        found = type(value).__name__
+        return TypeError(
+            f"{type(self).__name__}: `{name}` is one {found}; write `{name}=[...]`, a list"
+        )
+
+    def _check_items(self, name: str, values: Sequence[object], kind: str) -> None:
+        for place, value in enumerate(values):
+            if isinstance(value, str | Mapping):
+                shown = f"ac.{kind}({value!r})" if isinstance(value, str) else f"ac.{kind}(...)"
+                raise TypeError(
+                    f"{type(self).__name__}: `{name}[{place}]` is a {type(value).__name__}; "
+                    f"write `{shown}`"
+                )
 
 
 @dataclass(frozen=True)
@@ -173,6 +211,8 @@ def each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def read_each(items: Any) -> tuple[Any, ...]:
         return tuple(read(item) for item in items)
 
+    # The class of the items, which a refusal names.
+    read_each.kind = getattr(getattr(read, "__self__", None), "__name__", None)  # type: ignore[attr-defined]
     return read_each
 
 

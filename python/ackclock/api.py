@@ -9,7 +9,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -105,7 +105,8 @@ def simulate(
     pcap_links
         The links to capture, by name; default: the bottleneck of a dumbbell, every link of a graph.
     progress
-        Called some times a second with the simulated time, in seconds.
+        Called some times a second with the simulated time, in seconds. With a ``utilisation`` to
+        reach there are several runs, and the time begins again with each.
     engine
         ``"fast"``, or ``"reference"``: the plain engine that the fast one is tested against. Both
         leave the same tables.
@@ -425,4 +426,9 @@ def schema() -> dict[str, object]:
 def _text(scenario: Scenario | ScenarioFile | str | os.PathLike[str]) -> str:
     if isinstance(scenario, str | os.PathLike):
         scenario = ScenarioFile(scenario)
+    if isinstance(scenario, Mapping):
+        raise BadInput("scenario: found a dict; write ac.Scenario.from_dict(...) of it")
+    if not hasattr(scenario, "to_json"):
+        found = type(scenario).__name__
+        raise BadInput(f"scenario: found a {found}, expected an ac.Scenario or the name of a file")
     return scenario.to_json()

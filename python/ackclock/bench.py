@@ -35,7 +35,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
@@ -43,6 +42,7 @@ from rich.table import Table
 
 from ackclock import _core, bench_child, bench_peers
 from ackclock._core import RouterBench
+from ackclock._nearest import near
 from ackclock.api import schema
 from ackclock.bench_child import EXIT_BAD_INPUT, EXIT_UNFINISHED, build
 from ackclock.errors import BadInput, UnfinishedError
@@ -244,8 +244,8 @@ def selected(
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> BadInput:
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"one of {', '.join(known)}"
+    close = near(name, known)
+    hint = f"did you mean `{close}`?" if close else f"one of {', '.join(known)}"
     return BadInput(f"{what}: `{name}` is not a {what} ({hint})")
 
 

@@ -70,7 +70,8 @@ def _run_packmime(
         "delivered_packets": row["delivered_packets"],
         "dropped_packets": row["dropped_packets"],
         "utilisation": row["utilisation"],
-        "events": run.clock_events,
+        # Builds of before 0.2 call it so; `bench --against` runs them, too.
+        "events": getattr(run, "clock_events", None) or run.events,
         "connections": run.connections.num_rows,
     }
 

@@ -52,23 +52,23 @@ class BurstLoss(Table):
 
     Attributes
     ----------
-    to_bad : float
+    to_bad : float or str (percent, such as "1 %")
         The probability of going over to the bad state: bursts begin once in 1/``to_bad`` packets.
-    to_good : float
+    to_good : float or str (percent, such as "1 %")
         The probability of going back: bursts last 1/``to_good`` packets in the mean.
-    in_bad : float, default 1.0
+    in_bad : float or str (percent), default 1.0
         The probability of a loss in the bad state.
-    in_good : float, default 0.0
+    in_good : float or str (percent), default 0.0
         The probability of a loss in the good state.
     """
 
-    to_bad: float
-    to_good: float
-    in_bad: float = 1.0
-    in_good: float = 0.0
+    to_bad: float | str
+    to_good: float | str
+    in_bad: float | str = 1.0
+    in_good: float | str = 0.0
 
 
-Loss: TypeAlias = float | PeriodicLoss | BurstLoss
+Loss: TypeAlias = float | str | PeriodicLoss | BurstLoss
 
 read_loss = one_of(PeriodicLoss, BurstLoss)
 
@@ -113,14 +113,18 @@ class Trace(Table):
 
     Attributes
     ----------
-    times_ms : sequence of int
+    times_ms : sequence of int, optional
         The moments, in milliseconds and in order; they begin again with the last. In a scenario
         file also the name of a file of mahimahi's, from the folder of the scenario.
+    file : str, optional
+        The name of a file in the place of ``times_ms``: from the folder of the scenario file, or in
+        Python from the current one.
     """
 
     KIND: ClassVar[str | None] = "trace"
 
-    times_ms: Sequence[int] = key(read=tuple)
+    times_ms: Sequence[int] = key(default=(), read=tuple)
+    file: str | None = None
 
     def __post_init__(self) -> None:
         """Freeze the sequence."""
@@ -157,7 +161,7 @@ class Rates(Table):
 
     Attributes
     ----------
-    series : sequence of (at, rate)
+    series : sequence of (at, rate), optional
         The values, the first at 0 s. In a scenario file also the name of a file, from the folder of
         the scenario: two columns, time in seconds and rate, with ``unit`` beside it, such as
         ``unit = "Mbit/s"``; or one column of rates, with ``interval`` beside it too, such as
@@ -165,12 +169,24 @@ class Rates(Table):
     period : str (duration, such as "30 ms"), optional
         The time after which the series begins again. Default: the last value holds as long as the
         one before it.
+    file : str, optional
+        The name of a file in the place of ``series``: from the folder of the scenario file, or in
+        Python from the current one.
+    unit : str, optional
+        The unit of the rates in the file, such as ``"Mbit/s"``.
+    interval : str, optional
+        The time between the rates of a file of one column, such as ``"1 s"``.
     """
 
     KIND: ClassVar[str | None] = "rates"
 
-    series: Sequence[tuple[str, str]] = key(read=pairs("at", "rate"), names=("at", "rate"))
+    series: Sequence[tuple[str, str]] = key(
+        default=(), read=pairs("at", "rate"), names=("at", "rate")
+    )
     period: str | None = None
+    file: str | None = None
+    unit: str | None = None
+    interval: str | None = None
 
     def __post_init__(self) -> None:
         """Freeze the sequence."""

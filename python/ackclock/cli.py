@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
@@ -26,12 +27,14 @@ from ackclock._cli_live import (
     theory_lines,
 )
 from ackclock._cli_new import new
+from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Receiver, Sender
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
+from ackclock._nearest import near, nearest
 from ackclock._plain import read_plainly
 from ackclock._words import SUBSTRATES, Substrate
-from ackclock.errors import BadInput, UnfinishedError
+from ackclock.errors import BadInput, MissingPackageError, UnfinishedError
 from ackclock.writing import Folder
 
 if TYPE_CHECKING:
@@ -51,39 +54,25 @@ app = typer.Typer(
 )
 app.add_typer(theory_app, name="theory")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AllowPrograms = Annotated[
-    bool,
-    typer.Option("--allow-programs", help="Run the programs that the file names, in a live run."),
-]
-AsRoot = Annotated[
-    bool,
-    typer.Option(
-        "--as-root",
-        help="Give programs all rights of this process, in a live run. Default: the rights of an "
-        "ordinary user.",
-    ),
-]
-
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and leave with its exit code.
 
-    Bad input gives one line on stderr and the code 2, work that cannot be finished one line and
-    the code 1, an interrupt one line and the code 130.
+    Bad input, or a package that is not installed, gives one line on stderr and the code 2, work
+    that cannot be finished one line and the code 1, an interrupt one line and the code 130.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = typer.main.get_command(app)
     read_plainly(command)
     try:
         code = command.main(args=given, prog_name="ackclock", standalone_mode=False)
-    except BadInput as error:
+    except (BadInput, MissingPackageError) as error:
         _fail(str(error))
     except typer.TyperException as error:
         if not given or type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             sys.exit(0)
-        _fail(error.format_message())
+        _fail(error.format_message() + _advice(error, given, getattr(command, "commands", {})))
     except UnfinishedError as error:
         _say(str(error))
         sys.exit(EXIT_FAILED)
@@ -96,6 +85,42 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if code == EXIT_INTERRUPTED:
         _say("interrupted")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+#: Commands of other tools, and what is written here.
+_COMMANDS = {
+    "simulate": "run",
+    "sim": "run",
+    "start": "run",
+    "exec": "run",
+    "live": "run --on live",
+    "plot": "report",
+    "graph": "report",
+    "page": "report",
+    "init": "new",
+    "example": "new",
+    "examples": "new",
+    "list": "variants",
+    "algorithms": "variants",
+    "laws": "variants",
+    "study": "reproduce",
+    "test": "drill",
+    "packetdrill": "drill",
+    "check": "doctor",
+    "version": "--version",
+    "help": "--help",
+}
+
+
+def _advice(error: Exception, given: Sequence[str], known: Iterable[str]) -> str:
+    """Return the end of a refusal of a command that is none."""
+    if type(error).__name__ != "NoSuchCommand" and "No such command" not in str(error):
+        return ""
+    word = next((word for word in given if f"'{word}'" in str(error)), "")
+    meant = _COMMANDS.get(word) or near(word, known)
+    if meant is None:
+        return " `ackclock --help` lists them."
+    return f" Did you mean `ackclock {meant}`?"
 
 
 def _fail(message: str) -> NoReturn:
@@ -160,7 +185,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write what links sent as packet captures (pcapng) into this folder.",
+            help="Write the packets that links sent as captures (pcapng) into this folder.",
         ),
     ] = None,
     pcap_link: Annotated[
@@ -189,14 +214,8 @@ def run(
         Literal["tun", "veth"] | None,
         typer.Option(help="The devices between hosts and path, in a live run."),
     ] = None,
-    sender: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
-    ] = None,
-    receiver: Annotated[
-        Literal["kernel", "ackclock"] | None,
-        typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
-    ] = None,
+    sender: Sender = None,
+    receiver: Receiver = None,
     busy: Annotated[
         bool, typer.Option("--busy", help="Let the path poll for packets, in a live run.")
     ] = False,
@@ -316,7 +335,7 @@ class _Told:
     def of(cls, out: Path | None, *, as_json: bool, as_csv: str | None) -> _Told:
         """Return the form that options ask for, and refuse those that do not go together."""
         if as_csv is not None and as_csv not in CSV_TABLES:
-            near = printing.nearest(as_csv, CSV_TABLES)
+            near = nearest(as_csv, CSV_TABLES)
             raise BadInput(f"--csv: `{as_csv}` is not a table{near}")
         if as_csv is not None and as_json:
             raise BadInput("--csv: stands beside --json, expected one of them")
@@ -387,8 +406,8 @@ def compare(
     variants: Annotated[
         str | None,
         typer.Option(
-            help="Senders in place of every flow's own, with commas between: "
-            "newreno+modern,cubic,bbr. Without flows, of every traffic class's own."
+            help="Senders, each of which takes the place of every flow's own, with commas between "
+            "them: newreno+modern,cubic,bbr. In a file without flows: of every traffic class's own."
         ),
     ] = None,
     repeat: Annotated[
@@ -411,6 +430,10 @@ def compare(
     scenario = ackclock.Scenario.from_file(file)
     if "live" in (substrates or ()) or (substrates is None and not names):
         refuse_programs(scenario.to_json(), allowed=allow_programs)
+    if report is not None:
+        # It says before the runs if a package is missing.
+        import_module("ackclock.report")
+    drawn = False
     with ExitStack() as held:
         folder = None
         if out is not None:
@@ -422,22 +445,42 @@ def compare(
                 allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
         if folder is not None:
-            folder.stage("compare.json", json.dumps(found.as_json(), indent=2))
-            folder.stage("compare.svg", found.svg())
-            folder.commit()
+            drawn = _stage_compared(folder, found)
         if page is not None:
             write_page(page, found, _words_of_compare(file, on, variants, repeat))
     if as_json:
         printing.print_json(found.as_json())
         return
+    _tell_compared(found)
+    places = (
+        ("numbers", out, "compare.json"),
+        ("figure", out if drawn else None, "compare.svg"),
+        ("report", report, "index.html"),
+    )
+    for what, place, name in places:
+        if place is not None:
+            printing.tell(f"The {what}: {place / name}")
+
+
+def _tell_compared(found: ackclock.Comparison) -> None:
     printing.print_table(comparison_table(found))
     for note in found.notes:
         _say(note)
     for why in found.doubts:
         printing.tell(f"In doubt: {why}")
-    for what, place, name in (("figure", out, "compare.svg"), ("report", report, "index.html")):
-        if place is not None:
-            printing.tell(f"The {what}: {place / name}")
+
+
+def _stage_compared(folder: Folder, found: ackclock.Comparison) -> bool:
+    """Write numbers and figure; return False where what draws is not installed, which is said."""
+    folder.stage("compare.json", json.dumps(found.as_json(), indent=2))
+    try:
+        folder.stage("compare.svg", found.svg())
+    except MissingPackageError as error:
+        _say(f"no figure: {error}")
+        folder.commit("compare.svg")
+        return False
+    folder.commit()
+    return True
 
 
 def _words_of_compare(file: Path, on: str | None, variants: str | None, repeat: int) -> list[str]:
@@ -450,7 +493,7 @@ def _substrates(on: str | None) -> list[Substrate] | None:
     words = None if on is None else on.split(",")
     for word in words or ():
         if word not in SUBSTRATES:
-            raise BadInput(f"--on: `{word}` is no substrate{printing.nearest(word, SUBSTRATES)}")
+            raise BadInput(f"--on: `{word}` is no substrate{nearest(word, SUBSTRATES)}")
     return None if words is None else [each for each in SUBSTRATES if each in words]
 
 
@@ -595,11 +638,9 @@ def reproduce(
     name, _, figure = key.partition("/")
     study = STUDIES.get(name)
     if study is None:
-        raise BadInput(f"`{name}` is not a study{printing.nearest(name, STUDIES)}")
+        raise BadInput(f"`{name}` is not a study{nearest(name, STUDIES)}")
     if figure and figure not in study.figures:
-        raise BadInput(
-            f"`{figure}` is not a figure of {name}{printing.nearest(figure, study.figures)}"
-        )
+        raise BadInput(f"`{figure}` is not a figure of {name}{nearest(figure, study.figures)}")
     out = Path("report", name) if out is None else out
     claims = study.run(
         out, quick=quick, threads=threads, console=printing.console(), figure=figure or None

@@ -10,21 +10,23 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _core, api
+from ackclock._paged import Paged
 from ackclock._shown import html_table
 from ackclock._words import SUBSTRATES, Substrate
-from ackclock.errors import BadInput
+from ackclock.errors import BadInput, MissingPackageError
+from ackclock.estimates import estimate
 from ackclock.events import Probe
-from ackclock.links import Dumbbell
+from ackclock.extras import needed
+from ackclock.links import Graph
 from ackclock.results import Run
 from ackclock.scenario import Scenario
 from ackclock.senders import difference, senders_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import polars as pl
 
     from ackclock.plots import Picture
+    from ackclock.tables import Table
 
 __all__ = ["METRICS", "Column", "Comparison", "Value", "compare"]
 
@@ -34,6 +36,11 @@ MOST_TRIES = 3
 #: The metrics of a flow or class that are compared: key, unit in tables, factor to it, decimals.
 METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("goodput_bps", "goodput", "Mbit/s", 1e-6, 3),
+    ("fairness", "fairness (Jain)", "", 1, 4),
+    ("startup_s", "start-up of the video", "s", 1, 2),
+    ("underflows", "stalls", "", 1, 1),
+    ("stall_s", "stalled", "s", 1, 2),
+    ("mean_rate_bps", "rate of the video", "Mbit/s", 1e-6, 3),
     ("completed_s", "all data acknowledged", "s", 1, 3),
     ("transfers", "transfers completed", "", 1, 1),
     ("time_p50_s", "transfer time, median", "ms", 1e3, 1),
@@ -50,6 +57,11 @@ METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("queue_mean_packets", "queue, mean over time", "packets", 1, 1),
     ("dropped_packets", "dropped there", "packets", 1, 1),
 )
+
+#: The name of the rows that are about all flows together.
+ALL_FLOWS = "all flows"
+#: The columns of the table ``videos`` that are compared.
+_VIDEO = ("startup_s", "underflows", "stall_s", "mean_rate_bps")
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ class Column:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Paged):
     """The results of one scenario on several substrates, or with several senders.
 
     Attributes
@@ -171,25 +183,6 @@ class Comparison:
 
         return plots.windows_beside(**self.traces(), link=self.link)
 
-    def report(self, directory: str | os.PathLike[str], *, title: str | None = None) -> Path:
-        """Write a page on the comparison, with its figures, their data and their code.
-
-        Parameters
-        ----------
-        directory
-            The folder; it is made if it is not there.
-        title
-            The title of the page; default: the scenario's.
-
-        Returns
-        -------
-        Path
-            The page, ``DIRECTORY/index.html``.
-        """
-        from ackclock.report import write_report  # noqa: PLC0415
-
-        return write_report(self, directory, title=title)
-
     def __repr__(self) -> str:
         """Return the columns, and the number of runs in each."""
         runs = ", ".join(f"{title}: {len(runs)}" for title, runs in self.runs.items())
@@ -207,7 +200,8 @@ class Comparison:
 
 
 def _traces(found: Comparison) -> dict[str, pl.DataFrame]:
-    import polars as pl  # noqa: PLC0415
+    with needed("traces need"):
+        import polars as pl  # noqa: PLC0415
 
     windows = [pl.DataFrame(schema={"column": pl.String, "run": pl.Int64, "flow": pl.String})]
     queue = [pl.DataFrame(schema={"column": pl.String, "run": pl.Int64, "time_s": pl.Float64})]
@@ -229,7 +223,8 @@ def _traces(found: Comparison) -> dict[str, pl.DataFrame]:
             windows.append(
                 samples.select(*own, pl.col("flow").cast(pl.String), "time_s", "cwnd_segments")
             )
-            queue.append(_of_link(run, found.link).select(*own, "time_s", "queue_packets"))
+            of_link = pl.DataFrame(run.link_samples.with_text("link", found.link))
+            queue.append(of_link.select(*own, "time_s", "queue_packets"))
     schema = {"column": pl.String, "flow": pl.String, "cwnd_mean_segments": pl.Float64}
     return {
         "windows": pl.concat(windows, how="diagonal"),
@@ -256,10 +251,13 @@ def _html(found: Comparison) -> str:
             known = math.isfinite(value.mean)
             cells[title] = f"{value.mean * factor:.{digits}f}{ci}" if known else "–"
         table.append(cells)
-    columns = ["flow", " ", *found.columns]
-    from ackclock.plots.style import to_notebook_svg  # noqa: PLC0415 - only for those who draw
+    shown_table = html_table(table, ["flow", " ", *found.columns], total=len(rows))
+    try:
+        from ackclock.plots.style import to_notebook_svg  # noqa: PLC0415 - only for those who draw
 
-    return html_table(table, columns, total=len(rows)) + to_notebook_svg(found.plot())
+        return shown_table + to_notebook_svg(found.plot())
+    except MissingPackageError as error:
+        return f"{shown_table}<p>{error}</p>"
 
 
 def compare(
@@ -456,29 +454,16 @@ def _measured(
 
 
 def _shared_link(scenario: Scenario) -> str:
-    """Return the bottleneck of a dumbbell, or a graph's first link of the least rate."""
+    """Return the bottleneck, or a graph's first link of the least rate."""
     topology = scenario.topology
-    if isinstance(topology, Dumbbell):
+    if not isinstance(topology, Graph):
         return "bottleneck"
-    rates = {link.name: _rate(link.rate) for link in topology.links}
+    rates = {link.name: _core.bits_per_second("rate", link.rate) for link in topology.links}
     return min(rates, key=lambda name: rates[name])
-
-
-def _rate(text: str) -> float:
-    number, unit = text.split()
-    return float(number) * {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}[unit]
-
-
-def _of_link(run: Run, link: str) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415
-
-    return pl.DataFrame(run.link_samples).filter(pl.col("link").cast(pl.String) == link)
 
 
 def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
     """Yield what a run says of each flow."""
-    import polars as pl  # noqa: PLC0415
-
     rows = [row for row in run.flows.to_pylist() if row["measure"] == "run"]
     if run.theory is not None:
         windows = {told["flow"]: told["cwnd_mean_segments"] for told in run.theory["flows"]}
@@ -497,17 +482,19 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
         for row in links
         if row["link"] == link and row["direction"] == "forward"
     )
-    queue = _of_link(run, link)["queue_packets"].mean()
-    for row in run.summary()["traffic"]:
+    queue = run.link_samples.with_text("link", link)["queue_packets"]
+    summary = run.summary()
+    for row in summary["traffic"]:
         yield row["name"], _class_metrics(row)
-    samples = pl.DataFrame(run.flow_samples).with_columns(pl.col("flow").cast(pl.String))
+    videos = {row["name"]: _numbers(row, _VIDEO) for row in summary["videos"]}
     for row in rows:
-        of = samples.filter(pl.col("flow") == row["flow"])
+        of = run.flow_samples.with_text("flow", row["flow"])
         at, top = _slow_start(of)
         yield (
             row["flow"],
             {
                 "goodput_bps": row["goodput_bps"],
+                **videos.get(row["flow"], {}),
                 "completed_s": math.nan if row["completed_s"] is None else row["completed_s"],
                 "segments_retransmitted": row["segments_retransmitted"],
                 "congestion_events": row["congestion_events"],
@@ -516,51 +503,54 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
                 "cwnd_mean_segments": _over_time(of, "cwnd_segments", row["duration_s"]),
                 "slow_start_ends_s": at,
                 "slow_start_ends_segments": top,
-                "queue_mean_packets": float(queue) if isinstance(queue, (int, float)) else math.nan,
+                "queue_mean_packets": sum(queue) / len(queue) if queue else math.nan,
                 "dropped_packets": dropped,
             },
         )
+    if summary["sum"] is not None and all(row["flow"] != ALL_FLOWS for row in rows):
+        yield ALL_FLOWS, _numbers(summary["sum"], ("goodput_bps", "fairness"))
+
+
+def _numbers(row: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
+    return {key: math.nan if row[key] is None else row[key] for key in keys}
 
 
 def _class_metrics(row: Mapping[str, Any]) -> dict[str, float]:
     """Return what a run says of a traffic class."""
-    times = {key: row[key] for key in ("time_p50_s", "time_p95_s", "time_p99_s")}
     return {
         "transfers": row["completed"],
-        **{key: math.nan if value is None else value for key, value in times.items()},
+        **_numbers(row, ("time_p50_s", "time_p95_s", "time_p99_s")),
         "failed": sum(n for name, n in row["outcomes"].items() if name not in ("closed", "open")),
         "segments_retransmitted": row["client_retransmitted"] + row["server_retransmitted"],
     }
 
 
-def _slow_start(samples: pl.DataFrame) -> tuple[float, float]:
+def _slow_start(samples: Table) -> tuple[float, float]:
     """Return when a threshold was first there, and the largest window by then."""
-    import polars as pl  # noqa: PLC0415
-
-    left = samples.filter(pl.col("ssthresh_segments").is_not_null())
-    if left.is_empty():
+    times, thresholds = samples["time_s"], samples["ssthresh_segments"]
+    at = next((t for t, known in zip(times, thresholds, strict=True) if known is not None), None)
+    if at is None:
         return math.nan, math.nan
-    at = float(left["time_s"][0])
-    top = samples.filter(pl.col("time_s") <= at)["cwnd_segments"].max()
-    return at, float(top) if isinstance(top, (int, float)) else math.nan
+    windows = zip(times, samples["cwnd_segments"], strict=True)
+    by_then = (window for time, window in windows if time <= at and window is not None)
+    return at, max(by_then, default=math.nan)
 
 
-def _over_time(samples: pl.DataFrame, column: str, until_s: float) -> float:
+def _over_time(samples: Table, column: str, until_s: float) -> float:
     """Return the mean over time of a value that stays until it changes."""
-    known = samples.drop_nulls(column)
-    if known.is_empty():
+    pairs = zip(samples["time_s"], samples[column], strict=True)
+    known = [(time, value) for time, value in pairs if value is not None]
+    if not known:
         return math.nan
-    times = [*known["time_s"].to_list(), until_s]
+    times = [*(time for time, _ in known), until_s]
     spans = [after - before for before, after in pairwise(times)]
     total = sum(spans)
-    weighted = zip(known[column].to_list(), spans, strict=True)
-    return sum(value * span for value, span in weighted) / total if total > 0 else math.nan
+    weighted = zip(known, spans, strict=True)
+    return sum(value * span for (_, value), span in weighted) / total if total > 0 else math.nan
 
 
 def _value(values: Sequence[float]) -> Value:
-    from ackclock.studies.framework.stats import estimate  # noqa: PLC0415 - brings all studies
-
-    found = estimate(list(values))
+    found = estimate(values)
     return Value(found.mean, found.ci, found.n)
 
 

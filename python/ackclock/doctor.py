@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from ackclock import _core
+from ackclock.extras import EXTRAS
 
 __all__ = ["Finding", "examine"]
 
@@ -52,7 +53,7 @@ def examine() -> list[Finding]:
         Finding("processor", "info", f"{platform.machine()}, {cores} of {os.cpu_count()} cores"),
         Finding("memory", "info", _memory()),
         Finding("kernel", "info", f"{platform.system()} {platform.release()}"),
-        *(_package(name) for name in ("pandas", "duckdb")),
+        *(_package(name) for name in EXTRAS),
         _program("ns-2", "ns", "ackclock bench --peers", "apt install ns2", _ns2_version),
         _program("tshark", "tshark", "reading packet captures", "apt install tshark"),
         _program("tcpdump", "tcpdump", "capturing packets", "apt install tcpdump"),
@@ -80,12 +81,23 @@ def _memory() -> str:
     return f"{int(found[1]) / 2**20:.1f} GiB" if found else "unknown"
 
 
+#: The purposes of the extras.
+_PURPOSES = {
+    "plots": "figures: run.plot_cwnd(), compare --out",
+    "report": "ackclock report; ackclock reproduce",
+    "polars": "results as Polars frames",
+    "pandas": "results as pandas frames, and for pyarrow",
+    "duckdb": "SQL over results",
+}
+
+
 def _package(name: str) -> Finding:
-    purpose = "reading results with it; pyarrow and Polars are always there"
+    purpose = _PURPOSES[EXTRAS[name]]
     try:
         return Finding(name, "ok", importlib.metadata.version(name), purpose)
     except importlib.metadata.PackageNotFoundError:
-        return Finding(name, "missing", "not installed", purpose, f"pip install {name}")
+        remedy = f"pip install 'ackclock[{EXTRAS[name]}]'"
+        return Finding(name, "missing", "not installed", purpose, remedy)
 
 
 def _program(

@@ -2,7 +2,11 @@
 
 from ackclock._core import BadInput
 
-__all__ = ["BadInput", "UnfinishedError"]
+__all__ = ["BadInput", "MissingPackageError", "UnfinishedError"]
+
+
+class MissingPackageError(ImportError):
+    """A package that this part of Ackclock needs is not installed; the text names the extra."""
 
 
 class UnfinishedError(RuntimeError):

@@ -127,7 +127,7 @@ class QueueChange(Table):
 
     Attributes
     ----------
-    limit : str (limit, such as "1 BDP")
+    limit : str (limit, such as "50 packet")
         The most that waits. "1 BDP" is of the link as the event leaves it.
     """
 
@@ -147,7 +147,7 @@ class LinkChange(Table):
         The propagation delay.
     queue : QueueChange, optional
         The queue's limit; the discipline stays.
-    loss : float, PeriodicLoss or BurstLoss, optional
+    loss : float, str, PeriodicLoss or BurstLoss, optional
         Which packets are lost after they were sent.
     """
 

@@ -27,7 +27,8 @@ class Flow(Table):
     app : App, default Bulk()
         The application, which asks for data.
     name : str, optional
-        The name; with ``count`` above 1 the flows are ``name-1``, ``name-2`` ...
+        The name; with ``count`` above 1 the flows are ``name-1``, ``name-2`` ... Default:
+        ``flow-1``, ``flow-2`` ... in the order of the file.
     count : int, default 1
         The number of flows of this kind.
     profile : {"rfc", "linux", "ns2"}, default "rfc"
@@ -52,7 +53,7 @@ class Flow(Table):
 
     variant: str
     app: App = key(default=Bulk(), read=read_app)
-    name: str | None = key(default=None, always=True)
+    name: str | None = None
     count: int = 1
     profile: Profile = "rfc"
     tcp: Tcp = key(default=Tcp(), read=Tcp.from_table)

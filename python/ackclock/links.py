@@ -19,6 +19,7 @@ __all__ = [
     "Graph",
     "GraphLink",
     "Link",
+    "Path",
     "Reorder",
     "Reverse",
     "Topology",
@@ -34,13 +35,13 @@ class Reorder(Table):
 
     Attributes
     ----------
-    share : float
+    share : float or str (percent, such as "1 %")
         The probability that a packet is held back.
     delay : str (duration, such as "30 ms")
         By how much it arrives later than it would.
     """
 
-    share: float
+    share: float | str
     delay: str
 
 
@@ -56,13 +57,13 @@ class Reverse(Table):
         The propagation delay.
     queue : AnyQueue, optional
         The queue.
-    loss : float, PeriodicLoss or BurstLoss, optional
+    loss : float, str, PeriodicLoss or BurstLoss, optional
         Packets that are lost after they were sent.
     reorder : Reorder, optional
         Packets that others overtake.
-    duplicate : float, optional
+    duplicate : float or str (percent, such as "1 %"), optional
         The probability that a packet arrives twice.
-    corrupt : float, optional
+    corrupt : float or str (percent, such as "1 %"), optional
         The probability that a bit of a packet is flipped.
     channel : Channel, optional
         The channel that takes the place of a constant rate.
@@ -79,8 +80,8 @@ class Reverse(Table):
     queue: AnyQueue | None = key(default=None, read=read_queue)
     loss: Loss | None = key(default=None, read=read_loss)
     reorder: Reorder | None = key(default=None, read=Reorder.from_table)
-    duplicate: float | None = None
-    corrupt: float | None = None
+    duplicate: float | str | None = None
+    corrupt: float | str | None = None
     channel: Channel | None = key(default=None, read=read_channel)
     quick_start: Router | None = key(default=None, read=read_router)
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
@@ -102,16 +103,16 @@ class Link(Table):
     queue : AnyQueue, optional
         The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
         bottleneck, without limit elsewhere.
-    loss : float, PeriodicLoss or BurstLoss, default 0.0
-        Packets that are lost after they were sent, both ways: a probability such as ``0.01``,
-        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+    loss : float, str, PeriodicLoss or BurstLoss, default 0.0
+        Packets that are lost after they were sent, both ways: a probability such as ``0.01`` or
+        ``"1 %"``, ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
     reorder : Reorder, optional
         Packets that others overtake, both ways.
-    duplicate : float, default 0.0
+    duplicate : float or str (percent), default 0.0
         The probability that a packet arrives twice, both ways.
-    corrupt : float, default 0.0
+    corrupt : float or str (percent), default 0.0
         The probability that a bit of a packet is flipped on the way, both ways: the host that it is
         for discards it, as its checksum is wrong.
     channel : Channel, optional
@@ -134,8 +135,8 @@ class Link(Table):
     loss: Loss = key(default=0.0, read=read_loss)
     reverse: Reverse | None = key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = key(default=None, read=Reorder.from_table)
-    duplicate: float = 0.0
-    corrupt: float = 0.0
+    duplicate: float | str = 0.0
+    corrupt: float | str = 0.0
     channel: Channel | None = key(default=None, read=read_channel)
     quick_start: Router | None = key(default=None, read=read_router)
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
@@ -161,16 +162,16 @@ class GraphLink(Table):
     queue : AnyQueue, optional
         The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
         bottleneck, without limit elsewhere.
-    loss : float, PeriodicLoss or BurstLoss, default 0.0
-        Packets that are lost after they were sent, both ways: a probability such as ``0.01``,
-        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+    loss : float, str, PeriodicLoss or BurstLoss, default 0.0
+        Packets that are lost after they were sent, both ways: a probability such as ``0.01`` or
+        ``"1 %"``, ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
     reorder : Reorder, optional
         Packets that others overtake, both ways.
-    duplicate : float, default 0.0
+    duplicate : float or str (percent), default 0.0
         The probability that a packet arrives twice, both ways.
-    corrupt : float, default 0.0
+    corrupt : float or str (percent), default 0.0
         The probability that a bit of a packet is flipped on the way, both ways: the host that it is
         for discards it, as its checksum is wrong.
     channel : Channel, optional
@@ -196,8 +197,8 @@ class GraphLink(Table):
     loss: Loss = key(default=0.0, read=read_loss)
     reverse: Reverse | None = key(default=None, read=Reverse.from_table)
     reorder: Reorder | None = key(default=None, read=Reorder.from_table)
-    duplicate: float = 0.0
-    corrupt: float = 0.0
+    duplicate: float | str = 0.0
+    corrupt: float | str = 0.0
     channel: Channel | None = key(default=None, read=read_channel)
     quick_start: Router | None = key(default=None, read=read_router)
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
@@ -226,6 +227,41 @@ class Dumbbell(Table):
 
 
 @dataclass(frozen=True)
+class Path(Table):
+    """One link, ``bottleneck``, that all flows share.
+
+    Attributes
+    ----------
+    rate : str (rate, such as "10 Mbit/s")
+        The rate of the link, both ways.
+    rtt : str (duration, such as "30 ms")
+        The round-trip time of an empty path: half of it is the delay of each way.
+    buffer : str (limit, such as "50 packet"), optional
+        The most that waits in front of the link, drop-tail, both ways. Default: one bandwidth-delay
+        product.
+    queue : AnyQueue, optional
+        The queue in the place of ``buffer``, both ways.
+    loss : float, str, PeriodicLoss or BurstLoss, default 0.0
+        Packets that are lost after they were sent, both ways: a probability such as ``0.01`` or
+        ``"1 %"``, ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+    reorder : Reorder, optional
+        Packets that others overtake, both ways.
+    channel : Channel, optional
+        The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
+    """
+
+    KIND: ClassVar[str | None] = "path"
+
+    rate: str
+    rtt: str
+    buffer: str | None = None
+    queue: AnyQueue | None = key(default=None, read=read_queue)
+    loss: Loss = key(default=0.0, read=read_loss)
+    reorder: Reorder | None = key(default=None, read=Reorder.from_table)
+    channel: Channel | None = key(default=None, read=read_channel)
+
+
+@dataclass(frozen=True)
 class Graph(Table):
     """Any nodes, joined by named links; flows take the path of least delay.
 
@@ -244,6 +280,6 @@ class Graph(Table):
         self._freeze("links")
 
 
-Topology: TypeAlias = Dumbbell | Graph
+Topology: TypeAlias = Dumbbell | Path | Graph
 
-read_topology = one_of(Dumbbell, Graph)
+read_topology = one_of(Dumbbell, Path, Graph)

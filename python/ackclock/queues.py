@@ -24,7 +24,7 @@ class Queue(Table):
     limit : str (limit), default "unlimited"
         The most that waits: packets ("50 packet"), bytes ("64 kB"), a multiple of the
         bandwidth-delay product ("1 BDP", floor(rate x largest base RTT across the link / 1500 B)
-        packets), or "unlimited".
+        packets), the time to send it at the link's ``rate`` ("50 ms"), or "unlimited".
     kind : {"droptail", "fair"}, default "droptail"
         The discipline. ``"droptail"``: First in, first out; an arrival that finds the queue full is
         dropped. ``"fair"``: One queue a flow and one a cross-traffic source, served in turn a
@@ -32,7 +32,7 @@ class Queue(Table):
         shared buffer full is dropped.
     counts_in_service : bool, default False
         True if the packet being sent counts against the limit, too.
-    mark : str (limit, such as "1 BDP"), optional
+    mark : str (limit, such as "50 packet"), optional
         The length of the queue from which an arrival is marked with congestion (ECN), in the units
         of ``limit`` and counted like it. Packets that do not ask for ECN are not marked. Default:
         no packet is marked.
@@ -62,7 +62,7 @@ class Red(Table):
         The most that waits; an arrival beyond it is dropped whatever the average is.
     weight : float, default 0.002
         The weight of a new sample in the average, above 0 and up to 1.
-    max_p : float, default 0.1
+    max_p : float or str (percent), default 0.1
         The probability as the average comes to ``max_th``, above 0 and up to 1.
     gentle : bool, default True
         True if the probability rises from ``max_p`` to 1 between ``max_th`` and twice that;
@@ -83,7 +83,7 @@ class Red(Table):
     max_th: str = "15 packet"
     limit: str = "unlimited"
     weight: float = 0.002
-    max_p: float = 0.1
+    max_p: float | str = 0.1
     gentle: bool = True
     adaptive: bool = False
     ecn: bool = False
@@ -200,7 +200,7 @@ class Pie(Table):
     ecn : bool, default False
         True if packets that ask for ECN are marked instead of dropped, while the probability is
         below ``mark_below``.
-    mark_below : float, default 0.1
+    mark_below : float or str (percent), default 0.1
         The probability from which packets that ask for ECN are dropped, too.
     derandomise : bool, default False
         True if drops keep a distance from one another.
@@ -218,7 +218,7 @@ class Pie(Table):
     packet_size: str = "1500 B"
     byte_mode: bool = False
     ecn: bool = False
-    mark_below: float = 0.1
+    mark_below: float | str = 0.1
     derandomise: bool = False
 
 

@@ -27,7 +27,7 @@ class Admission(Table):
         al. ``"target"``: That of RFC 4782, appendix D.
     capacity : str (rate, such as "10 Mbit/s"), optional
         The rate of the link as the router knows it; default: as it is.
-    threshold : float, optional
+    threshold : float or str (percent, such as "1 %"), optional
         The share of the capacity, 0 to 1; default: 1 with ``slots``, 0.85 with ``target``.
     slot : str (duration, such as "30 ms"), optional
         The length of a slot; default: 1 s with ``slots``, 150 ms with ``target``.
@@ -49,7 +49,7 @@ class Admission(Table):
 
     admission: Literal["slots", "target"] = "slots"
     capacity: str | None = None
-    threshold: float | None = None
+    threshold: float | str | None = None
     slot: str | None = None
     history: int | None = None
     samples: int | None = None

@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock import _core, _notebook
+from ackclock import _core
+from ackclock._nearest import near
+from ackclock._paged import Paged
 from ackclock._shown import html_table
 from ackclock.errors import BadInput
+from ackclock.tables import Table, read_table
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
     from ackclock.plots import Picture
     from ackclock.scenario import Scenario
 
-__all__ = ["EVENT_KINDS", "TABLES", "Run"]
+__all__ = ["EVENT_KINDS", "TABLES", "Run", "one_cell", "throughput"]
 
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
 TABLES = (
@@ -56,11 +57,11 @@ _FAILURES = {
 _NAMED_FAILURES = 3
 
 
-class Run:
+class Run(Paged):
     """The tables of one run, or of many.
 
-    The tables are Arrow tables over the core's own memory: pyarrow, Polars, pandas and DuckDB read
-    them without a copy. Columns carry their unit in their name. The tables of
+    Each is a :class:`ackclock.Table`, an Arrow table over the core's own memory, which Polars,
+    pyarrow and DuckDB read without a copy. Columns carry their unit in their name. The tables of
     :func:`ackclock.simulate_many` have a first column ``cell``, the index of the scenario.
     """
 
@@ -69,70 +70,68 @@ class Run:
         # Tables of which rows were written on the way are in this folder, and nowhere else.
         self._in_files = {name: folder / f"{name}.parquet" for name in core.streamed() if folder}
 
-    def _table(self, name: str) -> pa.Table:
+    def _table(self, name: str) -> Table:
         if name in self._in_files:
-            import pyarrow.parquet as pq  # noqa: PLC0415 - only where a run was large
-
-            return _named(name, pq.read_table(self._in_files[name]))
-        return _arrow(name, getattr(self._core, name))
+            return read_table(self._in_files[name])
+        return Table(getattr(self._core, name), name)
 
     @cached_property
-    def flows(self) -> pa.Table:
+    def flows(self) -> Table:
         """One row a (measure, flow): goodput, segments, timeouts, round-trip times."""
         return self._table("flows")
 
     @cached_property
-    def links(self) -> pa.Table:
+    def links(self) -> Table:
         """One row a (measure, link, direction): utilisation, packets, queueing delay."""
         return self._table("links")
 
     @cached_property
-    def sources(self) -> pa.Table:
+    def sources(self) -> Table:
         """One row a (measure, cross-traffic source): packets offered, delivered, dropped."""
         return self._table("sources")
 
     @cached_property
-    def crossings(self) -> pa.Table:
+    def crossings(self) -> Table:
         """One row a (measure, flow, link, direction), where a measure counts crossings."""
         return self._table("crossings")
 
     @cached_property
-    def objects(self) -> pa.Table:
+    def objects(self) -> Table:
         """One row an object that an application gave as a whole: when, and when it arrived."""
         return self._table("objects")
 
     @cached_property
-    def connections(self) -> pa.Table:
+    def connections(self) -> Table:
         """One row a connection of a traffic class: when it opened and closed, and what it met."""
         return self._table("connections")
 
     @cached_property
-    def pages(self) -> pa.Table:
+    def pages(self) -> Table:
         """One row a page that a user looked at: when it was asked for, and when it was complete."""
         return self._table("pages")
 
     @cached_property
-    def videos(self) -> pa.Table:
+    def videos(self) -> Table:
         """One row a flow that is a video: pictures shown and discarded, underflows, stalls."""
         return self._table("videos")
 
     @cached_property
-    def quick_start(self) -> pa.Table:
+    def quick_start(self) -> Table:
         """One row a step of a Quick-Start request, at a router or at the end that asked."""
         return self._table("quick_start")
 
     @cached_property
-    def flow_events(self) -> pa.Table:
+    def flow_events(self) -> Table:
         """One row an event of a sender that a probe looks at: a loss, a timeout, a repair."""
         return self._table("flow_events")
 
     @cached_property
-    def flow_samples(self) -> pa.Table:
+    def flow_samples(self) -> Table:
         """The samples of the probes of flows."""
         return self._table("flow_samples")
 
     @cached_property
-    def link_samples(self) -> pa.Table:
+    def link_samples(self) -> Table:
         """The samples of the probes of links."""
         return self._table("link_samples")
 
@@ -180,7 +179,7 @@ class Run:
         return None if report is None else json.loads(report)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Return the rows of a table, each a dict by column, without loading pyarrow.
+        """Return the rows of a table, each a dict by column.
 
         Parameters
         ----------
@@ -198,35 +197,27 @@ class Run:
             There is no such table.
         """
         if table not in TABLES:
-            near = get_close_matches(table, TABLES, n=1)
+            close = near(table, TABLES)
             hint = (
-                f" (did you mean `{near[0]}`?)"
-                if near
-                else f", expected one of {', '.join(TABLES)}"
+                f" (did you mean `{close}`?)" if close else f", expected one of {', '.join(TABLES)}"
             )
             raise BadInput(f"rows: `{table}` is not a table{hint}")
-        if table in self._in_files:
-            return self._table(table).to_pylist()
-        core: _core.Table = getattr(self._core, table)
-        return core.to_pylist()
+        return self._table(table).to_pylist()
 
     def length(self, table: str) -> int:
-        """Return the number of rows of a table, without loading pyarrow unless it was streamed."""
-        if table in self._in_files:
-            import pyarrow.parquet as pq  # noqa: PLC0415
-
-            return pq.read_metadata(self._in_files[table]).num_rows
-        core: _core.Table = getattr(self._core, table)
-        return len(core)
+        """Return the number of rows of a table."""
+        return len(self._some(table, ()))
 
     def columns(self, table: str, names: Sequence[str]) -> dict[str, list[Any]]:
-        """Return columns of a table as lists, without loading pyarrow unless it was streamed."""
-        if table in self._in_files:
-            import pyarrow.parquet as pq  # noqa: PLC0415
+        """Return columns of a table as lists."""
+        return self._some(table, names).to_pydict(names)
 
-            return pq.read_table(self._in_files[table], columns=list(names)).to_pydict()
-        core: _core.Table = getattr(self._core, table)
-        return {name: core.column(name) for name in names}
+    def _some(self, table: str, names: Sequence[str]) -> Table:
+        """Return a table of which these columns are needed: of a file, no more is read."""
+        if table in self._in_files and table not in vars(self):
+            return read_table(self._in_files[table], names)
+        found: Table = getattr(self, table)
+        return found
 
     @property
     def scenario_texts(self) -> tuple[str, ...]:
@@ -288,9 +279,7 @@ class Run:
 
     def to_polars(self) -> dict[str, pl.DataFrame]:
         """Return every table as a Polars frame, under its name."""
-        import polars as pl  # noqa: PLC0415 - takes a while, and not every user asks for it
-
-        return {name: pl.DataFrame(getattr(self, name)) for name in TABLES}
+        return {name: getattr(self, name).to_polars() for name in TABLES}
 
     def write(self, directory: str | os.PathLike[str]) -> Path:
         """Write every table as ``DIRECTORY/<table>.parquet``, each whole or not at all.
@@ -317,7 +306,7 @@ class Run:
             raise BadInput(str(error)) from None
         return path
 
-    def events(self, flow: str | None = None, event: str | None = None) -> pa.Table:
+    def events(self, flow: str | None = None, event: str | None = None) -> Table:
         """Return the events of senders: losses found, timeouts, repairs, restarts, marks.
 
         They are recorded of the flows that a probe looks at, and in the probe's span.
@@ -332,7 +321,7 @@ class Run:
 
         Returns
         -------
-        pyarrow.Table
+        Table
             The rows of ``flow_events``: time, flow, event, and window, threshold and acknowledged
             data after it.
 
@@ -341,24 +330,21 @@ class Run:
         BadInput
             No probe recorded the flow, or there is no such kind.
         """
-        import polars as pl  # noqa: PLC0415
-
-        kept = pl.lit(value=True)
+        found = self.flow_events
         if event is not None:
             if event not in EVENT_KINDS:
-                near = get_close_matches(event, EVENT_KINDS, n=1)
-                known = f"did you mean `{near[0]}`?" if near else ", ".join(EVENT_KINDS)
+                close = near(event, EVENT_KINDS)
+                known = f"did you mean `{close}`?" if close else ", ".join(EVENT_KINDS)
                 raise BadInput(f"events: `{event}` is no kind of event ({known})")
-            kept &= pl.col("event").cast(pl.String) == event
+            found = found.with_text("event", event)
         if flow is not None:
             self._recorded("events", flow)
-            kept &= pl.col("flow").cast(pl.String) == flow
-        rows = pl.DataFrame(self.flow_events).with_row_index().filter(kept)["index"]
-        return self.flow_events.take(rows.to_arrow())
+            found = found.with_text("flow", flow)
+        return found
 
     def throughput(
         self, every: str = "100 ms", flow: str | None = None, *, cell: int | None = None
-    ) -> pa.Table:
+    ) -> Table:
         """Return the throughput of flows over time, from the samples of their probes.
 
         Parameters
@@ -372,7 +358,7 @@ class Run:
 
         Returns
         -------
-        pyarrow.Table
+        Table
             ``time_s`` (the beginning of the interval), ``flow``, ``throughput_bps`` (payload that
             was acknowledged, over the length of the interval).
 
@@ -381,17 +367,9 @@ class Run:
         BadInput
             ``every`` is no time, or no probe recorded the flow.
         """
-        import polars as pl  # noqa: PLC0415
-
-        from ackclock import traces  # noqa: PLC0415
-
         self._recorded("throughput", flow)
-        seconds = _core.seconds("throughput: every", every)
-        rates = traces.throughput(self, seconds, cell=cell)
-        if flow is not None:
-            rates = rates.filter(pl.col("flow") == flow)
-        table = rates.to_arrow(compat_level=pl.CompatLevel.oldest())
-        return _named("throughput", table)
+        rates = throughput(self, _core.seconds("throughput: every", every), cell=cell)
+        return rates if flow is None else rates.with_text("flow", flow)
 
     def plot_cwnd(self, flow: str | None = None, *, cell: int | None = None) -> Picture:
         """Return a figure of congestion windows, thresholds and the senders' events over time.
@@ -422,13 +400,10 @@ class Run:
         self, every: str = "100 ms", flow: str | None = None, *, cell: int | None = None
     ) -> Picture:
         """Return a figure of the throughput of flows over time; see :meth:`throughput`."""
-        import polars as pl  # noqa: PLC0415
-
         from ackclock import plots  # noqa: PLC0415
 
         self._recorded("plot_throughput", flow, required=True)
-        rates = pl.DataFrame(self.throughput(every, flow, cell=cell))
-        return plots.throughput(rates)
+        return plots.throughput(self.throughput(every, flow, cell=cell).to_polars())
 
     def plot_rtt(self, flow: str | None = None, *, cell: int | None = None) -> Picture:
         """Return a figure of the smoothed round-trip times of flows over time."""
@@ -470,8 +445,6 @@ class Run:
         cell
             The number of the run, of many.
         """
-        import polars as pl  # noqa: PLC0415
-
         from ackclock import plots, traces  # noqa: PLC0415
 
         samples = traces.queues(self, cell=cell)
@@ -483,7 +456,7 @@ class Run:
                 f"plot_queue: no probe recorded link `{link}` (recorded: {', '.join(known)})"
             )
         if link is not None:
-            samples = samples.filter(pl.col("link") == link)
+            samples = samples.filter(samples["link"] == link)
         return plots.queues(samples)
 
     def plot_transfers(self, *, cell: int | None = None) -> Picture:
@@ -496,30 +469,6 @@ class Run:
         return plots.distribution(
             found, value="transfer_s", by="name", label="transfer time (s)", title="Transfer times"
         )
-
-    def report(self, directory: str | os.PathLike[str], *, title: str | None = None) -> Path:
-        """Write a page on the run: figures, tables, the data and the code behind them.
-
-        Parameters
-        ----------
-        directory
-            The folder; it is made if it is not there.
-        title
-            The title of the page; default: the scenario's.
-
-        Returns
-        -------
-        Path
-            The page, ``DIRECTORY/index.html``.
-
-        Raises
-        ------
-        BadInput
-            The folder cannot be written to.
-        """
-        from ackclock.report import write_report  # noqa: PLC0415
-
-        return write_report(self, directory, title=title)
 
     def _traces(
         self, caller: str, flow: str | None, cell: int | None
@@ -537,10 +486,7 @@ class Run:
 
     def _recorded(self, caller: str, flow: str | None, *, required: bool = False) -> None:
         """Refuse a flow that no probe recorded, and with ``required`` runs without any."""
-        import polars as pl  # noqa: PLC0415
-
-        column = pl.DataFrame(self.flow_samples)["flow"].cast(pl.String)
-        names: list[str] = column.unique(maintain_order=True).to_list()
+        names: list[str] = list(dict.fromkeys(self.flow_samples["flow"]))
         if flow is not None and flow not in names:
             known = ", ".join(names[:_SHOWN_ROWS]) or "none; add ac.Probe(flow=...) to the scenario"
             raise BadInput(f"{caller}: no probe recorded flow `{flow}` (recorded: {known})")
@@ -563,16 +509,27 @@ class Run:
         return html_table(rows[:_SHOWN_ROWS], shown, caption=name, total=len(rows))
 
 
-def _arrow(name: str, table: _core.Table) -> pa.Table:
-    import pyarrow as pa  # noqa: PLC0415 - takes a third of a second, and rows() does without
+def one_cell(run: Run, cell: int | None) -> int | None:
+    """Return the number of the run that is meant; None where there is one alone."""
+    if "cell" not in run.flows.column_names:
+        return None
+    if cell is None:
+        raise BadInput("expected one run, not many; name one by cell=")
+    count = len(run.scenario_texts)
+    if not 0 <= cell < count:
+        raise BadInput(f"cell: {cell}, expected a number from 0 to {count - 1}")
+    return cell
 
-    return _named(name, pa.table(table))
 
-
-def _named(name: str, table: pa.Table) -> pa.Table:
-    """Return a table that a notebook shows under its name."""
-    _notebook.register()
-    return table.replace_schema_metadata({_notebook.NAMED: name})
+def throughput(run: Run, every_s: float, *, cell: int | None = None) -> Table:
+    """Return the table of :meth:`Run.throughput`, by intervals in seconds."""
+    cell = one_cell(run, cell)
+    ends = [
+        row["duration_s"]
+        for row in run.rows("flows")
+        if row["measure"] == "run" and row.get("cell") == cell
+    ]
+    return run.flow_samples.throughput(every_s, ends[0] if ends else 0.0, cell)
 
 
 def _only(flow: str | None) -> list[str]:

@@ -4,9 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ackclock.links import Dumbbell, Graph, GraphLink, Link
+from ackclock import _core
+from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path
+from ackclock.queues import AnyQueue, Queue
 
-__all__ = ["dumbbell", "graph"]
+__all__ = ["dumbbell", "graph", "link_of", "path"]
+
+
+def path(rate: str, rtt: str, buffer: str | None = None, *, queue: AnyQueue | None = None) -> Path:
+    """Return a topology of one link, named ``bottleneck``, that all flows share.
+
+    Parameters
+    ----------
+    rate
+        The rate of the link, both ways, such as ``"20 Mbit/s"``.
+    rtt
+        The round-trip time of the empty path, such as ``"40 ms"``.
+    buffer
+        The most that waits in front of the link: ``"1 BDP"`` (default), ``"50 ms"``,
+        ``"100 packet"``.
+    queue
+        A queue with another discipline, such as ``ac.CoDel()``, in the place of ``buffer``.
+
+    Returns
+    -------
+    Path
+        The topology.
+    """
+    return Path(rate=rate, rtt=rtt, buffer=buffer, queue=queue)
+
+
+def link_of(path: Path) -> Link:
+    """Return the link that a path is, with the delay of one way."""
+    half_ms = 1e3 * _core.seconds("rtt", path.rtt) / 2
+    queue = path.queue if path.buffer is None else Queue(path.buffer)
+    return Link(
+        path.rate,
+        f"{half_ms:g} ms",
+        queue=queue,
+        loss=path.loss,
+        reorder=path.reorder,
+        channel=path.channel,
+    )
 
 
 def dumbbell(*, bottleneck: Link, access: Link, access_right: Link | None = None) -> Dumbbell:

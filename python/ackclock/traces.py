@@ -1,24 +1,24 @@
-"""Tables that follow from the samples of a run: throughput, queueing delay, transfer times."""
+"""Tables that follow from those of a run, as Polars frames: queueing delay, transfer times."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from ackclock import _core
-from ackclock.errors import BadInput
-from ackclock.links import Dumbbell, Link
+from ackclock.extras import needed
+from ackclock.links import Dumbbell, Link, Path
+from ackclock.results import one_cell
+from ackclock.topologies import link_of
+
+with needed("tables of traces need"):
+    import polars as pl
 
 if TYPE_CHECKING:
     from ackclock.results import Run
     from ackclock.scenario import Scenario
 
-__all__ = ["frame", "link_rates", "queues", "throughput", "transfers"]
-
-_MOST_INTERVALS = 10_000_000
+__all__ = ["frame", "link_rates", "queues", "transfers"]
 
 
 def frame(run: Run, table: str, cell: int | None = None) -> pl.DataFrame:
@@ -38,69 +38,9 @@ def frame(run: Run, table: str, cell: int | None = None) -> pl.DataFrame:
     BadInput
         There are several, and none is named; or there is no such.
     """
-    rows = pl.DataFrame(getattr(run, table))
-    if "cell" not in rows.columns:
-        return rows
-    if cell is None:
-        raise BadInput("expected one run, not many; name one by cell=")
-    if not 0 <= cell < len(run.scenarios):
-        raise BadInput(f"cell: {cell}, expected a number from 0 to {len(run.scenarios) - 1}")
-    return rows.filter(pl.col("cell") == cell).drop("cell")
-
-
-def throughput(run: Run, every_s: float, *, cell: int | None = None) -> pl.DataFrame:
-    """Return the data that was acknowledged in each interval, over its length.
-
-    Between two samples data is taken to be acknowledged evenly.
-
-    Parameters
-    ----------
-    run
-        A run with probes of flows.
-    every_s
-        The length of the intervals, in seconds.
-    cell
-        The number of the run, of many.
-
-    Returns
-    -------
-    polars.DataFrame
-        ``time_s`` (the beginning of the interval), ``flow``, ``throughput_bps``; a row an interval
-        and a flow.
-    """
-    samples = frame(run, "flow_samples", cell).select("time_s", "flow", "acked_bytes")
-    whole = frame(run, "flows", cell).filter(pl.col("measure") == "run")
-    end_s = float(whole["duration_s"][0]) if whole.height else 0.0
-    if every_s <= 0:
-        raise BadInput("throughput: every: expected a time above 0")
-    flows = samples.with_columns(pl.col("flow").cast(pl.String)).partition_by(
-        "flow", maintain_order=True, as_dict=True
-    )
-    if end_s / every_s * max(len(flows), 1) > _MOST_INTERVALS:
-        raise BadInput(f"throughput: every: {every_s:g} s is too short, expected fewer intervals")
-    edges = np.arange(0.0, end_s + 1e-9 * every_s, every_s)
-    if edges.size and end_s - edges[-1] > 1e-6 * every_s:
-        edges = np.append(edges, end_s)
-    parts = [
-        pl.DataFrame(
-            {
-                "time_s": edges[:-1],
-                "flow": [name] * (edges.size - 1),
-                "throughput_bps": 8 * np.diff(_acked_at(of, edges)) / np.diff(edges),
-            },
-            schema_overrides={"flow": pl.String},
-        )
-        for (name,), of in flows.items()
-    ]
-    empty = {"time_s": pl.Float64, "flow": pl.String, "throughput_bps": pl.Float64}
-    return pl.concat(parts) if parts else pl.DataFrame(schema=empty)
-
-
-def _acked_at(of: pl.DataFrame, edges: np.ndarray) -> np.ndarray:
-    times, acked = of["time_s"].to_numpy(), of["acked_bytes"].to_numpy()
-    # The last of several samples of one moment is the state after it.
-    last = np.r_[np.diff(times) > 0, True] if times.size else np.empty(0, dtype=bool)
-    return np.interp(edges, times[last], acked[last].astype(float))
+    rows: pl.DataFrame = getattr(run, table).to_polars()
+    found = one_cell(run, cell)
+    return rows if found is None else rows.filter(pl.col("cell") == found).drop("cell")
 
 
 def link_rates(scenario: Scenario) -> dict[tuple[str, str], float]:
@@ -109,8 +49,11 @@ def link_rates(scenario: Scenario) -> dict[tuple[str, str], float]:
     A link with a channel, and one whose rate an event changes, are left out.
     """
     topology = scenario.topology
-    if isinstance(topology, Dumbbell):
-        named: Mapping[str, Any] = {"bottleneck": topology.bottleneck}
+    named: Mapping[str, Any]
+    if isinstance(topology, Path):
+        named = {"bottleneck": link_of(topology)}
+    elif isinstance(topology, Dumbbell):
+        named = {"bottleneck": topology.bottleneck}
     else:
         named = {link.name: link for link in topology.links}
     changed = {event.link for event in scenario.events if event.set is not None and event.set.rate}

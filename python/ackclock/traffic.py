@@ -292,7 +292,7 @@ class Feedback(Table):
         The sender up to the threshold.
     congested : str (variant, such as "newreno+iw10")
         The sender above.
-    threshold : float
+    threshold : float or str (percent, such as "1 %")
         The share.
     memory : float, default 100.0
         Over how many connections it is taken: each weighs less than the next by one part in so
@@ -301,7 +301,7 @@ class Feedback(Table):
 
     calm: str
     congested: str
-    threshold: float
+    threshold: float | str
     memory: float = 100.0
 
 
@@ -316,16 +316,16 @@ class Utilisation(Table):
 
     Attributes
     ----------
-    target : float
+    target : float or str (percent, such as "1 %")
         The share of time in which the link is to send, over the whole run.
-    within : float, default 0.01
+    within : float or str (percent), default 0.01
         The distance from the target at which the search may end.
     link : str, default "bottleneck"
         The link.
     """
 
-    target: float
-    within: float = 0.01
+    target: float | str
+    within: float | str = 0.01
     link: str = "bottleneck"
 
 

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pytest
 
 import ackclock as ac
+from ackclock.report.scenario import path_links
+from ackclock.traces import link_rates
 from support import SMALL
 
 
@@ -248,34 +250,34 @@ def test_tables(run: ac.Run) -> None:
 
 def test_arrow_shares_the_memory_of_the_core(run: ac.Run) -> None:
     again = pa.table(run._core.flow_samples)  # noqa: SLF001
-    assert address(again["cwnd_segments"]) == address(run.flow_samples["cwnd_segments"])
+    assert address(again["cwnd_segments"]) == address(pa.table(run.flow_samples)["cwnd_segments"])
 
 
 def test_polars_reads_without_a_copy(run: ac.Run) -> None:
     frame = run.to_polars()["flow_samples"]
     assert frame.height == run.flow_samples.num_rows
     column = frame["cwnd_segments"].to_arrow()
-    assert column.buffers()[1].address == address(run.flow_samples["cwnd_segments"])
-    # And from the core itself, without pyarrow between.
-    direct = pl.DataFrame(run._core.flow_samples)  # noqa: SLF001
+    held = address(run.flow_samples.to_arrow()["cwnd_segments"])
+    assert column.buffers()[1].address == held
+    direct = pl.DataFrame(run.flow_samples)
     column = direct["cwnd_segments"].to_arrow()
-    assert column.buffers()[1].address == address(run.flow_samples["cwnd_segments"])
+    assert column.buffers()[1].address == held
 
 
 def test_pandas_reads_without_a_copy(run: ac.Run) -> None:
-    column = run.flow_samples["time_s"]
+    column = run.flow_samples.to_arrow()["time_s"]
     series = column.to_pandas(zero_copy_only=True)
     assert series.to_numpy().ctypes.data == address(column)
     frame = run.flow_samples.to_pandas(types_mapper=pd.ArrowDtype)
     shared = pa.chunked_array(frame["cwnd_segments"].array.__arrow_array__())
-    assert address(shared) == address(run.flow_samples["cwnd_segments"])
+    assert address(shared) == address(run.flow_samples.to_arrow()["cwnd_segments"])
 
 
 def test_duckdb_reads_arrow(run: ac.Run) -> None:
-    samples = duckdb.from_arrow(run.flow_samples)
-    ((rows, most),) = samples.aggregate("count(*), max(cwnd_segments)").fetchall()
-    assert rows == run.flow_samples.num_rows
-    assert most == pa.compute.max(run.flow_samples["cwnd_segments"]).as_py()
+    samples = run.flow_samples
+    ((rows, most),) = duckdb.sql("select count(*), max(cwnd_segments) from samples").fetchall()
+    assert rows == samples.num_rows
+    assert most == max(samples["cwnd_segments"])
 
 
 def test_a_figure_is_returned_and_not_shown(run: ac.Run) -> None:
@@ -312,8 +314,8 @@ def test_many_runs_are_the_runs_one_by_one(small: ac.Scenario) -> None:
     scenarios = [dataclasses.replace(small, seed=seed) for seed in (3, 1, 2)]
     many = ac.simulate_many(scenarios)
     for cell, scenario in enumerate(scenarios):
-        rows = many.links.filter(pa.compute.equal(many.links["cell"], cell))
-        assert rows.drop_columns("cell").equals(ac.simulate(scenario).links)
+        rows = [row for row in many.links.to_pylist() if row.pop("cell") == cell]
+        assert rows == ac.simulate(scenario).links.to_pylist()
 
 
 def test_a_name_that_is_bad_in_one_of_many_says_which(small: ac.Scenario) -> None:
@@ -346,3 +348,44 @@ def test_other_threads_go_on_during_a_run(small: ac.Scenario) -> None:
         pytest.skip(f"the run took {took:.3f} s, too short to tell")
     # Were the lock held there would be one pause as long as the run.
     assert longest_pause < took / 2
+
+
+def test_a_path_is_a_graph_of_one_link() -> None:
+    made = ac.path("20 Mbit/s", "40 ms", "50 ms")
+    # Half of 40 ms each way; 20 Mbit/s for 50 ms are 125,000 bytes.
+    link = ac.GraphLink(
+        "bottleneck", "a", "b", "20 Mbit/s", "20 ms", queue=ac.Queue(limit="125000 B")
+    )
+    flows = [ac.Flow("cubic", name="x"), ac.Flow("newreno", name="y")]
+    ends = [dataclasses.replace(flow, from_node="a", to_node="b") for flow in flows]
+    path = ac.simulate(ac.Scenario(topology=made, flows=flows, duration="20 s"))
+    graph = ac.simulate(ac.Scenario(topology=ac.graph([link]), flows=ends, duration="20 s"))
+    for table in ("flows", "links"):
+        assert path.rows(table) == graph.rows(table)
+    assert sum(row["dropped_packets"] for row in path.rows("links")) > 0
+    of_path = ac.Scenario(topology=made, flows=flows, duration="20 s")
+    assert link_rates(of_path)["bottleneck", "forward"] == 20e6
+    assert list(path_links(of_path)["delay"]) == ["20 ms"]
+
+
+def test_shares_may_be_in_percent() -> None:
+    def run(loss: float | str) -> list[dict[str, object]]:
+        topology = dataclasses.replace(ac.path("20 Mbit/s", "40 ms"), loss=loss)
+        scenario = ac.Scenario(topology=topology, flows=[ac.Flow("cubic")], duration="5 s")
+        return ac.simulate(scenario).rows("flows")
+
+    assert run("1 %") == run(0.01)
+    assert run(0.01) != run(0.0)
+
+
+def test_a_channel_names_its_file(tmp_path: Path) -> None:
+    (tmp_path / "lte.mahi").write_text("1\n2\n4\n")
+    by_list = ac.Trace([1, 2, 4])
+    by_file = ac.Trace(file=str(tmp_path / "lte.mahi"))
+
+    def run(channel: ac.Trace) -> list[dict[str, object]]:
+        topology = dataclasses.replace(ac.path("9 Mbit/s", "40 ms"), channel=channel)
+        scenario = ac.Scenario(topology=topology, flows=[ac.Flow("cubic")], duration="5 s")
+        return ac.simulate(scenario).rows("flows")
+
+    assert run(by_list) == run(by_file)

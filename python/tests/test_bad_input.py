@@ -28,7 +28,7 @@ FILES = {
     "unknown sender": ('"newreno"', '"newrino"', "newreno"),
     "unknown kind": ('"dumbbell"', '"dumbell"', "dumbbell"),
     "loss above one": ('"20 ms",', '"20 ms", loss = 1.5,', "probability"),
-    "loss that is no number": ('"20 ms",', '"20 ms", loss = "1 %",', "a number or a table"),
+    "loss that is no number": ('"20 ms",', '"20 ms", loss = true,', "a number or text such as"),
     "loss of every none": ('"20 ms",', '"20 ms", loss = { every = 0 },', "loss.every"),
     "loss of every half": ('"20 ms",', '"20 ms", loss = { every = 0.5 },', "whole number"),
     "loss from the first none on": (

@@ -165,7 +165,7 @@ def test_a_comparison_shows_names_as_they_are(
     for name in names:
         assert any(line.startswith(f" {name} ") for line in answer.out.splitlines()), name
     kept = json.loads((tmp_path / "out" / "compare.json").read_text())
-    assert list(dict.fromkeys(row["flow"] for row in kept["rows"])) == names
+    assert list(dict.fromkeys(row["flow"] for row in kept["rows"])) == [*names, "all flows"]
     # Well-formed, and no name is a formula.
     figure = ET.parse(tmp_path / "out" / "compare.svg")  # noqa: S314 - our own
     texts = [

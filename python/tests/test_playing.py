@@ -48,7 +48,7 @@ def test_a_film_is_played_with_the_columns_of_videos(tmp_path: Path, served: str
     assert (played["taken_bytes"], played["content_bytes"]) == (30_000, 30_500)
     # 30 pictures of 10 ms each.
     assert played["finished_s"] - played["startup_s"] == pytest.approx(0.3, abs=1e-6)
-    columns = set(ac.simulate(_simulated()).videos.schema.names)
+    columns = set(ac.simulate(_simulated()).videos.column_names)
     assert set(played) - {"content_bytes"} <= columns
 
 

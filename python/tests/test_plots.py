@@ -208,13 +208,77 @@ def test_a_heat_map_has_a_cell_for_each_pair() -> None:
     assert texts == ["2", "9", "1", "8"]
 
 
+def test_many_columns_of_a_comparison_are_named_beside_their_bars() -> None:
+    names = [f"cubic+linuxidle(norestart)+iw{n}" for n in range(3, 15)]
+    table = pl.DataFrame(
+        {
+            "column": names * 2,
+            "run": [0] * 24,
+            "flow": ["a"] * 12 + ["b"] * 12,
+            "metric": ["stalls"] * 24,
+            "value": [float(n) for n in range(24)],
+        }
+    )
+    figure = plots.side_by_side(table)
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == names
+    # Twelve columns of two flows; the first is on top.
+    assert [bar.get_width() for bar in axes.patches] == [float(n) for n in range(24)]
+    assert axes.yaxis_inverted()
+    figure.draw_without_rendering()
+    # Nothing stands outside the picture.
+    (legend,) = figure.legends
+    for box in (axes.get_tightbbox(), legend.get_window_extent()):
+        assert box is not None
+        assert box.x0 >= 0
+        assert box.x1 <= figure.bbox.x1
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_long_names_of_columns_fit_above_a_figure(count: int) -> None:
+    names = [f"cubic+linuxidle(norestart)+iw{n}" for n in range(3, 3 + count)]
+    table = pl.DataFrame(
+        {"column": names, "run": [0] * count, "flow": ["a"] * count, "metric": ["m"] * count,
+         "value": [1.0] * count, "time_s": [0.0] * count, "cwnd_segments": [1.0] * count}
+    )  # fmt: skip
+    for figure in (plots.side_by_side(table), plots.windows_beside(table)):
+        figure.draw_without_rendering()
+        legends = figure.legends or [figure.axes[0].get_legend()]
+        for legend in legends:
+            assert legend is not None
+            assert legend.get_window_extent().x0 >= 0
+
+
+@pytest.mark.parametrize(
+    ("given", "drawn"),
+    [
+        # Files of a sweep come in the order of their names, which is not that of their values.
+        (["10 Mbit/s", "20 Mbit/s", "5 Mbit/s"], ["5 Mbit/s", "10 Mbit/s", "20 Mbit/s"]),
+        (["1 Gbit/s", "200 Mbit/s", "900 kbit/s"], ["900 kbit/s", "200 Mbit/s", "1 Gbit/s"]),
+        (["1 s", "200 ms", "5 us"], ["5 us", "200 ms", "1 s"]),
+        (["0.25 BDP", "2 BDP", "0.5 BDP"], ["0.25 BDP", "0.5 BDP", "2 BDP"]),
+        # There is no order of packets and milliseconds, nor of names.
+        (["200 packet", "50 ms"], ["200 packet", "50 ms"]),
+        (["newreno", "cubic", "5 Mbit/s"], ["newreno", "cubic", "5 Mbit/s"]),
+        (["newreno", "bbr"], ["newreno", "bbr"]),
+    ],
+)
+def test_quantities_are_drawn_in_the_order_of_their_sizes(
+    given: list[str], drawn: list[str]
+) -> None:
+    table = pl.DataFrame({"x": given, "y": ["one"] * len(given), "v": [1.0] * len(given)})
+    axes = plots.heat_map(table, x="x", y="y", value="v").axes[0]
+    assert [label.get_text() for label in axes.get_xticklabels()] == drawn
+
+
 def test_a_distribution_marks_percentiles_of_enough_values() -> None:
     table = pl.DataFrame({"name": ["a"] * 200 + ["b"] * 10, "s": [*range(200), *range(10)]})
     figure = plots.distribution(table, value="s", by="name")
     marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
     at = [float(line.get_xdata()[0]) for line in marks]  # type: ignore[index]
-    # The 100th, 190th and 198th of the values 0 to 199; the fifth alone of ten values.
-    assert at == [99.0, 189.0, 197.0, 4.0]
+    # Between two values in proportion, as in docs/reference/results.md: of 0 to 199 at 0.5, 0.95
+    # and 0.99 of 199; of 0 to 9 the median alone, 0.5 · 9.
+    assert at == pytest.approx([99.5, 189.05, 197.01, 4.5])
 
 
 def test_a_figure_is_saved_in_equal_bytes(run: ac.Run, tmp_path: Path) -> None:

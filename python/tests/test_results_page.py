@@ -43,7 +43,7 @@ def test_every_table_has_its_section_and_its_line() -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_table_has_the_columns_that_the_page_says(table: str, small: ac.Scenario) -> None:
-    schema = getattr(ac.simulate(small), table).schema
+    schema = getattr(ac.simulate(small), table).to_arrow().schema
     shown = columns(sections()[table])
     assert [name for name, *_ in shown] == schema.names
     for name, unit, null, meaning in shown:

@@ -69,7 +69,7 @@ def test_every_name_is_there_when_it_is_asked_for() -> None:
     assert set(ac.__all__) <= set(dir(ac))
     assert ac.Link is import_module("ackclock.links").Link
     assert ac.theory is import_module("ackclock.theory")
-    with pytest.raises(AttributeError, match="attribute Lnik"):
+    with pytest.raises(AttributeError, match="did you mean `Link`"):
         ac.Lnik  # noqa: B018 # pyright: ignore[reportAttributeAccessIssue]
 
 

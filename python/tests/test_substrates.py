@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from support import Answer
+from support import ROOT, Answer
+
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def test_a_run_on_each_substrate_has_the_same_tables(lossy: dict[str, Any]) -> N
     scenario = ac.Scenario.from_dict(lossy)
     said, run = ac.run(scenario, on="theory"), ac.run(scenario, on="sim", seed=3)
     assert run.flows.equals(ac.simulate(scenario, seed=3).flows)
-    assert said.flows.schema.names == run.flows.schema.names
+    assert said.flows.column_names == run.flows.column_names
     for name, table in said.to_polars().items():
         assert table.columns == run.to_polars()[name].columns, name
     assert said.theory is not None
@@ -91,6 +93,30 @@ def test_what_a_substrate_does_not_have_is_refused(
     answer = ackclock("run", file, "--on", "theory")
     assert answer.code == 2
     assert "no closed form has `bbr`" in answer.err
+
+
+def test_flows_together_have_a_sum_and_a_fairness() -> None:
+    path = ac.dumbbell(bottleneck=ac.Link("10 Mbit/s", "5 ms"), access=ac.Link("1 Gbit/s", "1 ms"))
+    flows = [
+        ac.Flow("cubic", name=name, app=ac.Cbr(f"{rate} Mbit/s", message="1000 B"))
+        for name, rate in (("a", 3), ("b", 1))
+    ]
+    found = ac.compare(ac.Scenario(path, flows, duration="20 s"), on=["sim"], repeat=1)
+    rows = {row["metric"]: row["sim"].mean for row in found.rows() if row["flow"] == "all flows"}
+    # 3 and 1 Mbit/s: (3 + 1)² / (2 (3² + 1²)) = 0.8.
+    assert rows == {
+        "goodput_bps": pytest.approx(4e6, rel=0.01),
+        "fairness": pytest.approx(0.8, rel=0.005),
+    }
+
+
+def test_videos_are_compared() -> None:
+    found = ac.compare(EXAMPLES / "video_4g.toml", variants=["cubic", "bbr1"], repeat=1)
+    rows = {row["metric"]: row["cubic"].mean for row in found.rows() if row["flow"] == "video"}
+    (video,) = ac.simulate(EXAMPLES / "video_4g.toml").rows("videos")
+    for column in ("startup_s", "underflows", "stall_s", "mean_rate_bps"):
+        assert rows[column] == video[column]
+    assert rows["stall_s"] > 1.0
 
 
 def test_senders_are_compared_like_substrates(

@@ -184,7 +184,7 @@ def test_a_table_as_csv(
         answer = ackclock("run", file, "--csv", table)
         assert answer.code == 0, answer.err
         rows = list(csv.reader(io.StringIO(answer.out)))
-        assert rows[0] == getattr(run, table).schema.names
+        assert rows[0] == getattr(run, table).column_names
         assert len(rows) == 1 + getattr(run, table).num_rows
     flows = list(csv.DictReader(io.StringIO(ackclock("run", file, "--csv", "flows").out)))
     assert flows[0]["flow"] == 'a,"b"'
@@ -437,6 +437,19 @@ def test_progress_is_told_in_percent_with_the_time_left(monkeypatch: pytest.Monk
         "ackclock: simulating 200 s: 25 %, 3 min left",
         "ackclock: simulating 200 s: 50 %, 12 min left",
     ]
+
+
+def test_the_search_for_a_rate_is_told_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    now = [0.0]
+    monkeypatch.setattr(_printing, "monotonic", lambda: now[0])
+    monkeypatch.setattr("builtins.print", lambda *words, **_: told.append(" ".join(words)))
+    with _printing.simulated("200 s") as tell:
+        for at, seconds in ((50.0, 190.0), (55.0, 10.0), (115.0, 100.0)):
+            now[0] = at
+            tell(seconds)
+    # The second run began at 55 s; half of it took 60 s.
+    assert told == ["ackclock: searching the rate, run 2: 50 %, 60 s left"]
 
 
 def test_a_summary_is_of_one_run(small: ac.Scenario) -> None:

@@ -87,7 +87,7 @@ def test_connections_leave_rows() -> None:
         ({"variant": []}, "traffic[0].variant: expected at least one variant"),
         ({"count": 0}, "traffic[0].count: expected at least 1"),
         ({"stop": "0 s"}, "traffic[0].stop: expected a moment after `start`"),
-        ({"from_node": "a"}, "traffic[0].from: a dumbbell has no nodes"),
+        ({"from_node": "a"}, "traffic[0].from: only a graph has nodes"),
         ({"app": ac.Upload(ac.Uniform("2 kB", "1 kB"))}, "traffic[0].app.size.uniform: expected"),
         ({"app": ac.Upload(ac.Values([]))}, "traffic[0].app.size.values: expected at least one"),
         ({"access": ac.Access(ac.AccessLine(loss=1.5))}, "traffic[0].access.client.loss: 1.5 is"),

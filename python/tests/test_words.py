@@ -104,6 +104,49 @@ def test_a_long_line_is_seen_and_tables_and_links_are_free(script: Script) -> No
     assert list(script("check_words").long_lines("\n".join(lines))) == [(1, 121)]
 
 
+@pytest.mark.parametrize(
+    ("document", "found"),
+    [
+        ("So it is.\n", [(1, "So it is.")]),
+        ("It is\nlong. Whoever reads it\ntires.\n", [(2, "Whoever reads it tires.")]),
+        ("(It is.) Of it, half.\n", [(1, "Of it, half.")]),
+        (
+            "* **What it is.** A thing.\n* Where it is full, it drops.\n",
+            [(1, "What it is.** A thing."), (2, "Where it is full, it drops.")],
+        ),
+        (
+            "| What | Why |\n| --- | --- |\n| Whose it is | Which a \\| b |\n",
+            [(3, "Whose it is"), (3, "Which a \\| b")],
+        ),
+        # Questions, headings, titles of links, code; and the words within a sentence.
+        ("# What is a profile?\n\n## How to cite\n", []),
+        ("What is a profile? Who\nreads this? A set.\n", []),
+        ("See [How to cite](cite.md). [What is new](log.md).\n", []),
+        ("```text\nSo it is.\n```\nIt says what it is, so that all know.\n", []),
+        ("1. If it is full, it drops.\n2. Sockets wait. Offset 3.\n", []),
+    ],
+)
+def test_sentences_of_documents_have_subjects(
+    document: str, found: list[tuple[int, str]], script: Script
+) -> None:
+    assert list(script("check_words").without_subject(document)) == found
+
+
+def test_pages_that_are_generated_or_dated_are_not_read(tmp_path: Path, script: Script) -> None:
+    for name in ("guides/a.md", "decisions/0001-a.md", "reference/scenario.md"):
+        page = tmp_path / "docs" / name
+        page.parent.mkdir(parents=True)
+        page.write_text("It runs. So it ends.\n", encoding="utf-8")
+    example = tmp_path / "python" / "ackclock" / "examples" / "a.toml"
+    example.parent.mkdir(parents=True)
+    example.write_text("# A file.\n# So it is.\nkey = 1 # Of it.\n", encoding="utf-8")
+    said = "begins without a subject (CONTRIBUTING.md): So it"
+    assert list(script("check_words").violations(tmp_path)) == [
+        f"docs/guides/a.md:1: {said} ends.",
+        f"python/ackclock/examples/a.toml:2: {said} is.",
+    ]
+
+
 def test_a_file_without_subjects_is_named(tmp_path: Path, script: Script) -> None:
     module = script("check_words")
     folder = tmp_path / "crates" / "x" / "src"
@@ -147,10 +190,12 @@ def help_texts(script: Script) -> list[str]:
 
 
 def test_a_help_text_begins_with_its_subject(script: Script) -> None:
-    beginnings = script("check_words").BEGINNINGS
+    module = script("check_words")
     texts = help_texts(script)
     assert len(texts) > 100
-    assert not [text for text in texts if beginnings.match(text.partition(": ")[2])]
+    said = [text.partition(": ")[2] for text in texts]
+    assert not [text for text in said if module.BEGINNINGS.match(text)]
+    assert not [found for text in said for found in module.without_subject(text)]
 
 
 #: Words in the order of another language.

@@ -93,7 +93,7 @@ fn goes_by_routers(flow: &Flow) -> bool {
 fn choose(scenario: &Scenario, names: &Names, wanted: &[String]) -> Result<Vec<usize>, BadInput> {
     let mut links = Vec::new();
     match (wanted, &scenario.topology) {
-        ([], Topology::Dumbbell { .. }) => links.push(0),
+        ([], Topology::Path(_) | Topology::Dumbbell { .. }) => links.push(0),
         ([], Topology::Graph { .. }) => links.extend(0..names.links.len()),
         _ => {
             for name in wanted {

@@ -6,7 +6,10 @@
 
 mod columns;
 mod document;
+mod elsewhere;
+mod hints;
 mod schema;
+mod syntax;
 
 use std::fmt;
 use std::fs::File;
@@ -102,7 +105,10 @@ pub fn load(path: &Path) -> Result<Scenario, BadInput> {
 fn from_text(file: &str, text: &str, is_json: bool, folder: &Path) -> Result<Scenario, BadInput> {
     let parse = if is_json { Document::from_json } else { Document::from_toml };
     parse(text)
-        .map_err(|fault| (fault.line, fault))
+        .map_err(|fault| {
+            let fault = if is_json { fault } else { syntax::explained(text, fault, &lists()) };
+            (fault.line, fault)
+        })
         .and_then(|mut document| {
             columns::resolve(&mut document.value, folder)
                 .and_then(|()| scenario(&document))
@@ -150,23 +156,37 @@ pub fn to_json(scenario: &Scenario) -> String {
     serde_json::to_string(scenario).expect("a scenario is JSON")
 }
 
+// A sweep reads thousands.
+static SCHEMA: LazyLock<Value> = LazyLock::new(schema_of::<Scenario>);
+
+/// The keys of a scenario that are lists.
+fn lists() -> Vec<&'static str> {
+    let properties = SCHEMA["properties"].as_object().into_iter().flatten();
+    let lists = properties.filter(|(_, schema)| schema.get("items").is_some());
+    lists.map(|(key, _)| key.as_str()).collect()
+}
+
 fn scenario(document: &Document) -> Result<Scenario, Fault> {
-    // A sweep reads thousands.
-    static SCHEMA: LazyLock<Value> = LazyLock::new(schema_of::<Scenario>);
-    let scenario: Scenario = decode(document, &SCHEMA)?;
-    scenario.check().map_err(|error| {
-        let hint = unknown_name(&error.message);
-        Fault::new(error.key, error.message + &hint)
-    })?;
+    let mut scenario: Scenario = decode(document, &SCHEMA)?;
+    for (n, flow) in scenario.flows.iter_mut().enumerate() {
+        let written = document.value.pointer(&format!("/flow/{n}/name"));
+        if flow.name.is_empty() && written.is_none_or(Value::is_null) {
+            flow.name = format!("flow-{}", n + 1);
+        }
+    }
+    scenario.check().map_err(|error| Fault::new(error.key, unknown_name(error.message)))?;
     Ok(scenario)
 }
 
-/// The hint to a message of `sim`'s that quotes first a name that names nothing, then those that do.
-fn unknown_name(message: &str) -> String {
+/// A message of `sim`'s that quotes first a name that names nothing, then those that do, with the hint between.
+fn unknown_name(message: String) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
-    match quoted.next() {
-        Some(word) if message.starts_with("unknown ") => did_you_mean(word, quoted),
-        _ => String::new(),
+    let near = quoted.next().and_then(|word| nearest(word, quoted));
+    match (message.split_once(", expected "), near) {
+        (Some((says, known)), Some(near)) if message.starts_with("unknown ") => {
+            format!("{says}; did you mean `{near}`? Known: {}", known.trim_start_matches("one of "))
+        }
+        _ => message,
     }
 }
 

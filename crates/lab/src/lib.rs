@@ -25,6 +25,7 @@ mod store;
 mod stream;
 mod sweep;
 mod table;
+mod throughput;
 mod variant;
 
 pub use ackclock_script::Comments;
@@ -42,14 +43,15 @@ pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_colum
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
 pub use packmime::packmime;
-pub use quantity::{bits_per_second, seconds};
+pub use quantity::{bits_per_second, seconds, share};
 pub use routing::{BenchRouter, RouterBench};
-pub use store::{Report, expect_tables, write, write_reported};
+pub use store::{Report, expect_tables, read_table, write, write_reported};
 pub use stream::simulate_to;
 pub use sweep::{
     MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one, simulate_watched,
 };
 pub use table::{Table, Tables, check_conservation};
+pub use throughput::throughput;
 pub use variant::{registry, senders, variant_name, variant_slug};
 
 #[cfg(test)]

@@ -2,10 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 use ackclock_sim::Scenario;
 use ackclock_writer::{Place, Staged, WriteError};
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::DataType;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -13,7 +17,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::checked::{CheckedWriter, ROW_GROUP_ROWS};
-use crate::input::to_json;
+use crate::input::{BadInput, problem, to_json};
 use crate::table::{Columns, Table, Tables};
 use crate::version;
 
@@ -45,6 +49,33 @@ const TABLES: [&str; 12] = [
 const SCENARIOS: &str = "scenarios.parquet";
 const LIVE: &str = "live.json";
 const THEORY: &str = "theory.json";
+
+/// Reads a table that [`write()`] wrote, or of its columns those that are named.
+///
+/// # Errors
+/// The file cannot be read, or is no whole Parquet file.
+pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<RecordBatch, BadInput> {
+    let refuse = |why: String| BadInput::new(format_args!("{}: {why}", path.display()));
+    let file = File::open(path).map_err(|error| refuse(problem(&error)))?;
+    let no_table = |why: String| refuse(format!("{why}, expected a table that a run wrote"));
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| no_table(error.to_string()))?;
+    if let Some(names) = columns {
+        let names = names.iter().map(String::as_str);
+        let mask = ProjectionMask::columns(builder.parquet_schema(), names);
+        builder = builder.with_projection(mask);
+    }
+    // All in one batch, so that a column's names have one dictionary.
+    let rows = builder.metadata().file_metadata().num_rows();
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX).max(1);
+    let mut batches =
+        builder.with_batch_size(rows).build().map_err(|error| no_table(error.to_string()))?;
+    let schema = batches.schema();
+    match batches.next() {
+        None => Ok(RecordBatch::new_empty(schema)),
+        Some(batch) => batch.map_err(|error| no_table(error.to_string())),
+    }
+}
 
 /// Tries what the files of a run will be called in `place`, before it begins.
 ///

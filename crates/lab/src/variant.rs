@@ -6,7 +6,7 @@ use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, Va
 use ackclock_tcp::{Profile, TcpSpec, Variant};
 use serde_json::{Value, json};
 
-use crate::input::{BadInput, did_you_mean};
+use crate::input::{BadInput, nearest};
 
 /// The canonical name of a sender under a profile (`rfc`, `linux` or `ns2`).
 ///
@@ -14,7 +14,7 @@ use crate::input::{BadInput, did_you_mean};
 /// A word of the name that is not known, or choices that do not go together.
 pub fn variant_name(variant: &str, profile: &str) -> Result<String, BadInput> {
     let profile: Profile =
-        profile.parse().map_err(|error| BadInput::new(format_args!("profile: {error}")))?;
+        self::profile(profile).map_err(|error| BadInput::new(format_args!("profile: {error}")))?;
     let named = parse(variant).and_then(|variant| {
         variant.resolve(profile).map(|parts| parts.name(profile)).map_err(|e| e.to_string())
     });
@@ -106,24 +106,45 @@ fn sender(variant: &Variant, profile: Profile, tcp: &TcpSpec) -> Result<Value, S
     }))
 }
 
+/// Reads a profile's name, and offers the nearest if there is none.
+pub(crate) fn profile(text: &str) -> Result<Profile, String> {
+    text.parse().map_err(|error| {
+        let error = format!("{error}");
+        let Some(near) = nearest(text, Profile::ALL.iter().map(|(name, _)| *name)) else {
+            return error;
+        };
+        let (says, known) = error.split_once(": ").unwrap_or((&error, ""));
+        format!("{says}: did you mean `{near}`? Known: {known}")
+    })
+}
+
 /// Reads a variant's name, and where a word of it is unknown offers the nearest.
 pub(crate) fn parse(text: &str) -> Result<Variant, String> {
     text.parse().map_err(|error: VariantError| {
-        let hint = match &error {
-            VariantError::UnknownPart { word, .. } => {
+        let near = match &error {
+            VariantError::UnknownPart { word, .. } => joined(text).or_else(|| {
                 let forms = FORMS.iter().filter_map(|form| Some(form.text.split_once('(')?.0));
                 let words = REGISTRY.iter().map(|entry| entry.word).chain(forms);
-                did_you_mean(word, words.chain([MODERN]))
-            }
+                nearest(&word.replace(['-', '_'], ""), words.chain([MODERN])).map(str::to_owned)
+            }),
             VariantError::GrowthFirst { name, .. } => {
                 let first = name.split(['+', '(']).next().unwrap_or_default();
                 let laws = REGISTRY.iter().filter(|entry| entry.choice.slot() == Slot::Growth);
-                did_you_mean(first, laws.map(|entry| entry.word))
+                nearest(first, laws.map(|entry| entry.word)).map(str::to_owned)
             }
-            _ => String::new(),
+            _ => None,
         };
-        format!("{error}{hint}")
+        let Some(near) = near else { return error.to_string() };
+        let says = error.to_string();
+        let (says, known) = says.split_once("; known: ").unwrap_or((&says, ""));
+        format!("{says}; did you mean `{near}`? Known: {known}")
     })
+}
+
+/// A name whose parts are joined otherwise than by `+`, such as `newreno-sack`, with `+`.
+fn joined(text: &str) -> Option<String> {
+    let joined = text.to_lowercase().replace(['-', '_', ' ', '/', ','], "+").replace("++", "+");
+    (joined != text && joined.parse::<Variant>().is_ok()).then_some(joined)
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ impl ImpairmentConfig {
 #[schemars(rename = "ReorderSpec")]
 pub struct Reorder {
     /// The probability that a packet is held back.
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub share: f64,
     /// By how much it arrives later than it would.
     pub delay: Duration,

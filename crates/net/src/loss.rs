@@ -10,12 +10,16 @@ use crate::check::{Refusal, check_share, refuse};
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected a probability such as 0.01, { every = 1000 }, or { to_bad = 0.001, to_good = 0.2 }"
+    expecting = "expected a probability such as 0.01 or \"1 %\", { every = 1000 }, or { to_bad = 0.001, to_good = 0.2 }"
 )]
 #[schemars(rename = "LossSpec")]
 pub enum Loss {
     /// Each with this probability, from 0 to 1, independently of the others.
-    Random(f64),
+    Random(
+        #[serde(deserialize_with = "ackclock_units::share::read")]
+        #[schemars(with = "ackclock_units::share::Share")]
+        f64,
+    ),
     /// One in so many, without chance.
     Periodic(PeriodicLoss),
     /// In bursts.
@@ -43,14 +47,20 @@ pub struct PeriodicLoss {
 #[serde(deny_unknown_fields)]
 pub struct BurstLoss {
     /// The probability of going over to the bad state: bursts begin once in 1/`to_bad` packets.
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub to_bad: f64,
     /// The probability of going back: bursts last 1/`to_good` packets in the mean.
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub to_good: f64,
     /// The probability of a loss in the bad state.
-    #[serde(default = "always")]
+    #[serde(default = "always", deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub in_bad: f64,
     /// The probability of a loss in the good state.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub in_good: f64,
 }
 

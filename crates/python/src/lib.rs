@@ -688,7 +688,7 @@ fn in_background<T: Send + 'static>(
 ) -> PyResult<T> {
     let Work { told, tidy, place } = work;
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
-    let (mut finished, mut reached) = (0, 0.0);
+    let (mut finished, mut reached) = (0, 0.0_f64);
     let stopped = loop {
         let result = py.detach(|| job.wait(WAKE_EVERY));
         let heard = match &told {
@@ -696,7 +696,8 @@ fn in_background<T: Send + 'static>(
                 finished = job.finished();
                 progress.call1((finished,)).map(drop)
             }
-            Told::Seconds(Some(progress)) if job.reached_s() > reached => {
+            // It falls where one run of several ends and the next begins, as in the search for a rate.
+            Told::Seconds(Some(progress)) if job.reached_s().to_bits() != reached.to_bits() => {
                 reached = job.reached_s();
                 progress.call1((reached,)).map(drop)
             }
@@ -753,8 +754,10 @@ mod _core {
     #[pymodule_export]
     use super::place::{copy_file, try_file, write_file};
     #[pymodule_export]
+    use super::table::{read_table, throughput};
+    #[pymodule_export]
     use super::words::{
-        bits_per_second, registry, schema, seconds, senders, variant_name, variant_slug,
+        bits_per_second, registry, schema, seconds, senders, share, variant_name, variant_slug,
     };
     #[pymodule_export]
     use super::{

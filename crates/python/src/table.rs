@@ -1,15 +1,22 @@
 //! An Arrow table that others read through the Arrow `PyCapsule` interface, without a copy.
 
+use std::path::PathBuf;
+
+use ackclock_lab::Ticket;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+    Array, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch,
+    RecordBatchIterator, StringArray,
 };
+use arrow_select::filter::filter_record_batch;
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
+
+use crate::{Work, in_background};
 
 /// An Arrow table, read without a copy by pyarrow, Polars, pandas and ``DuckDB``.
 #[pyclass(frozen, module = "ackclock._core")]
@@ -23,8 +30,70 @@ impl Table {
     }
 }
 
+/// Read a table that a run wrote, or of its columns those that are named. Raises ``BadInput``.
+#[pyfunction]
+#[pyo3(signature = (path, columns = None))]
+pub fn read_table(py: Python<'_>, path: PathBuf, columns: Option<Vec<String>>) -> PyResult<Table> {
+    let job = move |_: &Ticket| Ok(ackclock_lab::read_table(&path, columns.as_deref())?);
+    Ok(Table { batch: in_background(py, Work::default(), job)? })
+}
+
+/// Return the throughput of flows over time, from the table ``flow_samples``. Raises ``BadInput``.
+#[pyfunction]
+#[pyo3(signature = (samples, every_s, end_s, cell = None))]
+pub fn throughput(
+    py: Python<'_>,
+    samples: &Table,
+    every_s: f64,
+    end_s: f64,
+    cell: Option<i64>,
+) -> PyResult<Table> {
+    let samples = samples.batch.clone();
+    let job = move |_: &Ticket| Ok(ackclock_lab::throughput(&samples, every_s, end_s, cell)?);
+    Ok(Table { batch: in_background(py, Work::default(), job)? })
+}
+
 #[pymethods]
 impl Table {
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema_ref().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The rows from ``start`` on, ``length`` at most.
+    fn slice(&self, start: usize, length: usize) -> PyResult<Self> {
+        let rows = self.batch.num_rows();
+        if start > rows {
+            return Err(PyIndexError::new_err(format!("{start} of {rows} rows")));
+        }
+        Ok(Self { batch: self.batch.slice(start, length.min(rows - start)) })
+    }
+
+    /// The rows of which a column has this text. Raises ``KeyError``.
+    fn with_text(&self, name: &str, text: &str) -> PyResult<Self> {
+        let column = self.batch.column_by_name(name);
+        let column = column.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?.as_any();
+        let kept: BooleanArray = if let Some(array) = column.downcast_ref::<StringArray>() {
+            array.iter().map(|value| Some(value == Some(text))).collect()
+        } else if let Some(array) = column.downcast_ref::<DictionaryArray<Int32Type>>()
+            && let Some(words) = array.downcast_dict::<StringArray>()
+        {
+            words.into_iter().map(|value| Some(value == Some(text))).collect()
+        } else {
+            return Err(PyTypeError::new_err(format!("{name}: no texts")));
+        };
+        let batch = filter_record_batch(&self.batch, &kept);
+        batch
+            .map(|batch| Self { batch })
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// True if both tables have the same columns and values.
+    fn equals(&self, other: &Self) -> bool {
+        self.batch == other.batch
+    }
+
     /// The rows, as an ``arrow_array_stream`` capsule.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(

@@ -22,6 +22,12 @@ pub fn bits_per_second(key: &str, text: &str) -> PyResult<f64> {
     guarded(|| ackclock_lab::bits_per_second(key, text))
 }
 
+/// Return the share of a text in percent such as ``1 %``, which stands under ``key``. Raises ``BadInput``.
+#[pyfunction]
+pub fn share(key: &str, text: &str) -> PyResult<f64> {
+    guarded(|| ackclock_lab::share(key, text))
+}
+
 /// Return the canonical name of a sender. Raises ``BadInput``.
 #[pyfunction]
 #[pyo3(signature = (variant, profile = "rfc"))]

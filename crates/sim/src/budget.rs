@@ -102,6 +102,14 @@ impl Estimate {
     pub fn of_entries(scenario: &Scenario) -> Self {
         let mut estimate = Self::default();
         let of_link = match &scenario.topology {
+            Topology::Path(path) => {
+                let link = path.link();
+                let bytes = LINK_BYTES + 2.0 * link.queue.as_ref().map_or(0.0, queues);
+                estimate.add("topology".to_owned(), bytes, 0.0);
+                let drawn = opportunities(&link);
+                estimate.add("topology.channel".to_owned(), drawn * OPPORTUNITY_BYTES, drawn);
+                0.0
+            }
             Topology::Dumbbell { bottleneck, access, access_right } => {
                 let right = access_right.as_ref().unwrap_or(access);
                 let flows: f64 = scenario.flows.iter().map(|flow| f64::from(flow.count)).sum();

@@ -17,7 +17,8 @@ use crate::budget::{Budget, Estimate};
 use crate::cross::source_name;
 use crate::error::ScenarioError;
 use crate::scenario::{
-    CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, Probe, Scenario, Topology, What,
+    CrossKind, CrossTraffic, Direction, Every, Flow, LinkSpec, PathSpec, Probe, Scenario, Topology,
+    What,
 };
 use crate::topology::{Layout, flow_entries, flow_names};
 
@@ -136,6 +137,7 @@ fn first_repeated(names: &[String]) -> Option<&str> {
 
 fn check_topology(topology: &Topology) -> Result {
     match topology {
+        Topology::Path(path) => check_path(path),
         Topology::Dumbbell { bottleneck, access, access_right } => {
             check_link("topology.bottleneck", bottleneck)?;
             check_link("topology.access", access)?;
@@ -165,6 +167,20 @@ fn check_topology(topology: &Topology) -> Result {
             Ok(())
         }
     }
+}
+
+fn check_path(path: &PathSpec) -> Result {
+    times::check_delay("topology.rtt", Some(path.rtt))?;
+    if let Some(limit) = path.buffer {
+        if path.queue.is_some() {
+            return refuse("topology.buffer", "expected either `buffer` or `queue`");
+        }
+        check_part(
+            "topology",
+            Discipline::fifo(limit).check().map_err(|(_, why)| ("buffer", why)),
+        )?;
+    }
+    check_link("topology", &path.link())
 }
 
 fn check_link(key: &str, link: &LinkSpec) -> Result {
@@ -227,7 +243,7 @@ fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {
     let in_graph = matches!(scenario.topology, Topology::Graph { .. });
     for (word, node) in [("from", &flow.from), ("to", &flow.to)] {
         if node.is_some() && !in_graph {
-            return refuse(&key(word), "a dumbbell's flows have no nodes; leave this key out");
+            return refuse(&key(word), "only a graph's flows have nodes; leave this key out");
         }
     }
     Ok(())

@@ -27,7 +27,7 @@ pub use ackclock_units::written::{
 pub use browser::{BrowserHttp, BrowserSpec, SurgeConstants, SurgeSizes};
 pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
 pub use endpoint::{EndpointSpec, NetworkSpec};
-pub use link::{Direction, GraphLink, LinkSpec, ReverseSpec, Topology};
+pub use link::{Direction, GraphLink, LinkSpec, PathSpec, ReverseSpec, Topology};
 pub use program::programs_asked;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,
@@ -80,7 +80,9 @@ const fn default_seed() -> u64 {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// The name; with `count` above 1 the flows are `name-1`, `name-2` ...
+    /// The name; with `count` above 1 the flows are `name-1`, `name-2` ... Default: `flow-1`, `flow-2` ... in the order of
+    /// the file.
+    #[serde(default)]
     pub name: String,
     /// The number of flows of this kind.
     #[serde(default = "one::<u32>", skip_serializing_if = "is_one")]

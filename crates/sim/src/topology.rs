@@ -61,6 +61,7 @@ impl Layout {
     pub fn new(scenario: &Scenario, entries: &[usize]) -> Result<Self, ScenarioError> {
         let mut layout = Self::default();
         match &scenario.topology {
+            Topology::Path(path) => layout.path(scenario, entries, &path.link()),
             Topology::Dumbbell { bottleneck, access, access_right } => {
                 layout.dumbbell(scenario, entries, bottleneck, access, access_right.as_ref());
             }
@@ -75,6 +76,18 @@ impl Layout {
         layout.resolve_queues()?;
         layout.let_change(scenario);
         Ok(layout)
+    }
+
+    fn path(&mut self, scenario: &Scenario, entries: &[usize], link: &LinkSpec) {
+        self.add("bottleneck", link, Limit::Bdp(1.0));
+        let (forward, reverse) = (vec![0], vec![1]);
+        self.paths = vec![[forward.clone(), reverse.clone()]; entries.len()];
+        for class in &scenario.traffic {
+            self.class_paths.push(match class.clients() {
+                DumbbellSide::Left => [forward.clone(), reverse.clone()],
+                DumbbellSide::Right => [reverse.clone(), forward.clone()],
+            });
+        }
     }
 
     fn dumbbell(

@@ -14,9 +14,11 @@
 mod name;
 mod quantity;
 pub mod random;
+pub mod share;
 mod text;
 pub mod written;
 
 pub use name::{LONGEST_NAME, NameError, check_line, check_name, is_printable};
 pub use quantity::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate, RateOrZero};
+pub use share::Percent;
 pub use text::ParseError;

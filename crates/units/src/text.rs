@@ -3,7 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Rate, RateOrZero};
+use crate::{Bytes, Duration, Frequency, Instant, Mss, PacketRate, Percent, Rate, RateOrZero};
+
+mod meant;
 
 /// Why a text is not a quantity: what stood there, and what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,22 +13,38 @@ pub struct ParseError {
     text: String,
     expected: &'static str,
     hint: Option<String>,
+    meant: Option<String>,
 }
 
 impl ParseError {
     /// An error saying that `text` is not the `expected` thing.
     pub fn new(text: &str, expected: &'static str) -> Self {
-        Self { text: text.to_owned(), expected, hint: None }
+        Self { text: text.to_owned(), expected, hint: None, meant: None }
     }
 
     fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
+
+    /// This error, with the text that was most likely meant.
+    #[must_use]
+    pub fn or_rather(mut self, meant: impl Into<String>) -> Self {
+        self.meant = Some(meant.into());
+        self
+    }
+
+    /// The text that was most likely meant, if one is known.
+    pub fn meant(&self) -> Option<&str> {
+        self.meant.as_deref()
+    }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(meant) = &self.meant {
+            return write!(f, "`{}`: write \"{meant}\" (expected {})", self.text, self.expected);
+        }
         write!(f, "`{}` is not {}", self.text, self.expected)?;
         if let Some(hint) = &self.hint {
             write!(f, " ({hint})")?;
@@ -39,6 +57,9 @@ impl std::error::Error for ParseError {}
 
 /// A unit's spelling and its worth in the quantity's base unit.
 type Unit = (&'static str, f64);
+
+/// The unit and the number of them that a unit of another spelling is; `None` if nobody can tell.
+type Meant = fn(&str) -> Option<(&'static str, f64)>;
 
 const TIME_UNITS: &[Unit] =
     &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 60e9), ("h", 3600e9)];
@@ -70,6 +91,7 @@ const RATE_UNITS: &[Unit] = &[
 const PACKET_RATE_UNITS: &[Unit] = &[("packet/s", 1.0), ("packets/s", 1.0), ("pps", 1.0)];
 const FREQUENCY_UNITS: &[Unit] =
     &[("/s", 1.0), ("/min", 1.0 / 60.0), ("/h", 1.0 / 3600.0), ("Hz", 1.0)];
+const PERCENT_UNITS: &[Unit] = &[("%", 1.0)];
 
 const A_DURATION: &str = "a duration such as \"30 ms\"";
 const A_VOLUME: &str = "a volume such as \"1460 B\"";
@@ -78,6 +100,7 @@ const MOST_BYTES: f64 = 1e15;
 const A_RATE: &str = "a rate such as \"10 Mbit/s\"";
 const A_PACKET_RATE: &str = "a packet rate such as \"100 packet/s\"";
 const A_FREQUENCY: &str = "a rate of events such as \"100 /s\"";
+const A_PERCENTAGE: &str = "a share such as \"1 %\", or a number from 0 to 1";
 const AN_MSS: &str = "a segment size such as \"1460 B\", from 1 B to 65535 B";
 
 /// Bytes of the number that `text` begins with.
@@ -98,7 +121,12 @@ fn number_len(text: &str) -> usize {
 }
 
 /// The value of `text` in the base unit of `units`; never negative, never infinite.
-fn parse_scaled(text: &str, units: &[Unit], expected: &'static str) -> Result<f64, ParseError> {
+fn parse_scaled(
+    text: &str,
+    units: &[Unit],
+    meant: Meant,
+    expected: &'static str,
+) -> Result<f64, ParseError> {
     let error = || ParseError::new(text, expected);
     let trimmed = text.trim();
     let (number, unit) = trimmed.split_at(number_len(trimmed));
@@ -110,13 +138,17 @@ fn parse_scaled(text: &str, units: &[Unit], expected: &'static str) -> Result<f6
     if unit.is_empty() {
         return Err(error().with_hint(format!("the unit is missing: one of {}", spellings(units))));
     }
+    if let Some(written) = meant::with_point(number, unit)
+        && parse_scaled(&written, units, meant, expected).is_ok()
+    {
+        return Err(error().or_rather(written));
+    }
     let Some((_, worth)) = units.iter().find(|(name, _)| *name == unit) else {
-        return Err(error().with_hint(
-            match units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)) {
-                Some((near, _)) => format!("unknown unit `{unit}`; did you mean `{near}`?"),
-                None => format!("unknown unit `{unit}`, expected one of {}", spellings(units)),
-            },
-        ));
+        return Err(match meant(unit) {
+            Some((near, each)) => error().or_rather(meant::written(value * each, near)),
+            None => error()
+                .with_hint(format!("unknown unit `{unit}`, expected one of {}", spellings(units))),
+        });
     };
     let scaled = value * worth;
     // 2^63 base units: beyond that, sums of two would overflow.
@@ -139,14 +171,15 @@ fn to_whole(scaled: f64) -> u64 {
 impl FromStr for Duration {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        parse_scaled(text, TIME_UNITS, A_DURATION).map(|nanos| Self::from_nanos(to_whole(nanos)))
+        parse_scaled(text, TIME_UNITS, meant::time, A_DURATION)
+            .map(|nanos| Self::from_nanos(to_whole(nanos)))
     }
 }
 
 impl FromStr for Bytes {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let scaled = parse_scaled(text, VOLUME_UNITS, A_VOLUME)?;
+        let scaled = parse_scaled(text, VOLUME_UNITS, meant::volume, A_VOLUME)?;
         if (scaled - scaled.round()).abs() > 1e-6 {
             return Err(
                 ParseError::new(text, A_VOLUME).with_hint("it is not a whole number of bytes")
@@ -162,7 +195,7 @@ impl FromStr for Bytes {
 impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        match to_whole(parse_scaled(text, RATE_UNITS, A_RATE)?) {
+        match to_whole(parse_scaled(text, RATE_UNITS, meant::rate, A_RATE)?) {
             0 => Err(ParseError::new(text, A_RATE).with_hint("it must be at least 1 bit/s")),
             bps => Ok(Self::from_bps(bps)),
         }
@@ -194,7 +227,7 @@ impl fmt::Display for RateOrZero {
 impl FromStr for PacketRate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::from_pps(parse_scaled(text, PACKET_RATE_UNITS, A_PACKET_RATE)?)
+        Self::from_pps(parse_scaled(text, PACKET_RATE_UNITS, meant::packet_rate, A_PACKET_RATE)?)
             .ok_or_else(|| ParseError::new(text, A_PACKET_RATE).with_hint("it must be above zero"))
     }
 }
@@ -202,15 +235,45 @@ impl FromStr for PacketRate {
 impl FromStr for Frequency {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::from_hz(parse_scaled(text, FREQUENCY_UNITS, A_FREQUENCY)?)
+        Self::from_hz(parse_scaled(text, FREQUENCY_UNITS, meant::frequency, A_FREQUENCY)?)
             .ok_or_else(|| ParseError::new(text, A_FREQUENCY).with_hint("it must be above zero"))
+    }
+}
+
+impl FromStr for Percent {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        if text.trim().parse::<f64>().is_ok() {
+            return Err(ParseError::new(text, A_PERCENTAGE)
+                .with_hint("a number without a unit stands without quotes"));
+        }
+        if parse_scaled(text, PERCENT_UNITS, meant::percent, A_PERCENTAGE)? > 100.0 {
+            return Err(ParseError::new(text, A_PERCENTAGE).with_hint("it is more than 100 %"));
+        }
+        // `0.7 %` is 0.007 as text is read; 0.7 / 100 is not.
+        let number = text.trim().trim_end_matches('%').trim().replace('_', "");
+        let (mantissa, power) = number.split_once(['e', 'E']).unwrap_or((&number, "0"));
+        let power = power.parse::<i32>().unwrap_or(0) - 2;
+        format!("{mantissa}e{power}")
+            .parse()
+            .map(Self::of)
+            .map_err(|_| ParseError::new(text, A_PERCENTAGE))
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} %", (self.share() * 1e12).round() / 1e10)
     }
 }
 
 impl FromStr for Mss {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let bytes = text.parse::<Bytes>().map_err(|_| ParseError::new(text, AN_MSS))?;
+        let bytes = text.parse::<Bytes>().map_err(|error| {
+            let plain = ParseError::new(text, AN_MSS);
+            error.meant().map_or(plain.clone(), |meant| plain.or_rather(meant))
+        })?;
         u16::try_from(bytes.get())
             .ok()
             .and_then(Self::new)

@@ -6,21 +6,24 @@ give it the tables: ``run.plot_cwnd()`` is ``plots.windows(samples, events)``.
 
 from __future__ import annotations
 
-from ackclock.plots.compared import side_by_side, windows_beside
-from ackclock.plots.distributions import distribution, heat_map, sweep
-from ackclock.plots.path import path
-from ackclock.plots.series import playout, queues, round_trips, sequence, throughput, windows
-from ackclock.plots.style import (
-    COLOURS,
-    HUES,
-    Picture,
-    figure,
-    save,
-    styled,
-    to_pdf,
-    to_png,
-    to_svg,
-)
+from ackclock.extras import needed
+
+with needed("plots need", "matplotlib", extra="plots"):
+    from ackclock.plots.compared import side_by_side, windows_beside
+    from ackclock.plots.distributions import distribution, heat_map, sweep
+    from ackclock.plots.path import path
+    from ackclock.plots.series import playout, queues, round_trips, sequence, throughput, windows
+    from ackclock.plots.style import (
+        COLOURS,
+        HUES,
+        Picture,
+        figure,
+        save,
+        styled,
+        to_pdf,
+        to_png,
+        to_svg,
+    )
 
 __all__ = [
     "COLOURS",

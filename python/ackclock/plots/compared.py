@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["side_by_side", "windows_beside"]
 
 _METRICS = 4
+_MOST_COLUMNS = 6
+"""Windows are drawn of this many; the bars of more columns lie, each beside its name."""
+_LETTERS = 84
+"""The letters of names that fit into a line above a figure, with a sample of each colour as 8."""
 _ALL = "all flows, mean"
 
 
@@ -39,18 +43,30 @@ def side_by_side(values: pl.DataFrame, *, metrics: tuple[str, ...] = ()) -> Pict
         flows = [_ALL]
     rows = max((len(chosen) + 1) // 2, 1)
     wide = min(len(chosen), 2) or 1
+    many = len(columns) > _MOST_COLUMNS
+    height = 0.6 + (0.08 + 0.08 * len(flows)) * len(columns) if many else 1.9
     with styled():
-        made, axes = figure(0.5 + 1.9 * rows, rows, wide, squeeze=False)
+        made, axes = figure(0.5 + height * rows, rows, wide, squeeze=False, sharey=many)
         for place, metric in enumerate(chosen):
             panel: Axes = axes[place // wide][place % wide]
-            _bars(panel, values.filter(pl.col("metric") == metric), flows, columns)
+            of = values.filter(pl.col("metric") == metric)
+            if many:
+                _lying_bars(panel, of, flows, columns)
+            else:
+                _bars(panel, of, flows, columns)
             panel.set_title(metric)
         for panel in axes.flat[len(chosen) :]:
             panel.set_axis_off()
         handles, labels = axes[0][0].get_legend_handles_labels()
         if handles:
-            made.legend(handles, labels, loc="outside upper right", ncols=min(len(labels), 6))
+            made.legend(handles, labels, loc="outside upper right", ncols=_in_a_line(labels))
     return made
+
+
+def _in_a_line(labels: list[str]) -> int:
+    """Return the number of names that fit into a line above a figure."""
+    longest = max(len(label) for label in labels)
+    return max(min(len(labels), 6, _LETTERS // (longest + 8)), 1)
 
 
 def _bars(panel: Axes, values: pl.DataFrame, flows: list[str], columns: list[str]) -> None:
@@ -74,6 +90,29 @@ def _bars(panel: Axes, values: pl.DataFrame, flows: list[str], columns: list[str
     panel.set_xticks(np.arange(len(flows)), [plain_name(flow) for flow in flows])
 
 
+def _lying_bars(panel: Axes, values: pl.DataFrame, flows: list[str], columns: list[str]) -> None:
+    """Draw a group of bars a column, from the top down, and a bar a flow."""
+    height = 0.8 / max(len(flows), 1)
+    for n, flow in enumerate(flows):
+        of = values.filter(pl.col("flow") == flow)
+        found = [of.filter(pl.col("column") == column)["value"].to_numpy() for column in columns]
+        at = np.arange(len(columns)) + (n - (len(flows) - 1) / 2) * height
+        means = [float(np.mean(each)) if len(each) else np.nan for each in found]
+        panel.barh(
+            at, means, 0.92 * height, color=HUES[n % len(HUES)], alpha=0.8,
+            label=plain_name(flow) if len(flows) > 1 else None,
+        )  # fmt: skip
+        for y, each in zip(at, found, strict=True):
+            if len(each) > 1:
+                panel.plot(
+                    each, np.full(len(each), y),
+                    ls="none", marker="o", ms=2.4, color=COLOURS["ink"], alpha=0.7,
+                )  # fmt: skip
+    panel.grid(visible=False, axis="y")
+    panel.set_yticks(np.arange(len(columns)), [plain_name(column) for column in columns])
+    panel.set_ylim(len(columns) - 0.5, -0.5)
+
+
 def windows_beside(
     windows: pl.DataFrame,
     queue: pl.DataFrame | None = None,
@@ -81,7 +120,7 @@ def windows_beside(
     *,
     link: str = "bottleneck",
 ) -> Picture:
-    """Draw every flow's window and a link's queue over time, a colour a column.
+    """Draw every flow's window and a link's queue over time, a colour a column, six at most.
 
     Parameters
     ----------
@@ -97,6 +136,7 @@ def windows_beside(
     """
     tables = [windows, *([theory] if theory is not None else [])]
     columns = list(dict.fromkeys(name for table in tables for name in _names(table, "column")))
+    columns = columns[:_MOST_COLUMNS]
     flows = list(dict.fromkeys(name for table in tables for name in _names(table, "flow")))
     flows = flows[:MOST_FLOWS]
     rows = len(flows) + (queue is not None)
@@ -121,7 +161,11 @@ def windows_beside(
             # A name is shown as it is, whatever signs of a dollar it holds.
             axes[row][0].set_title(f"{flow}: congestion window", parse_math=False)
             axes[row][0].set(ylabel="segments", ylim=(0, None))
-        legend(axes[0][0])
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        if labels and _in_a_line(labels) < len(labels):
+            made.legend(handles, labels, loc="outside upper right", ncols=_in_a_line(labels))
+        else:
+            legend(axes[0][0])
         if queue is not None:
             axes[-1][0].set_title(f"{link}: queue", parse_math=False)
             axes[-1][0].set(ylabel="packets", ylim=(0, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,10 @@ _MOST_CELLS = 150
 
 _WIDE = 50.0
 """From this ratio of the largest to the median value on, the axis is logarithmic."""
+
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?) ?(\D*)")
+_PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_BASES = ("bit/s", "B/s", "b/s", "s", "B")
 
 
 def distribution(
@@ -90,13 +95,15 @@ def _general(value: float, _place: int | None) -> str:
 
 
 def percentile(ordered: np.ndarray, share: int) -> float | None:
-    """Return the least value that ``share`` percent do not exceed; None of too few values.
+    """Return a percentile, between two values in proportion; None of too few values.
+
+    It is the quantile that ``ackclock run`` prints (docs/reference/results.md).
 
     Of fewer than 20 values the 95th percentile would be the largest, of fewer than 100 the 99th.
     """
     if ordered.size * (100 - share) < 100:
         return None
-    return float(np.percentile(ordered, share, method="inverted_cdf"))
+    return float(np.percentile(ordered, share))
 
 
 def _percentiles(axes: Axes, ordered: np.ndarray, colour: str) -> None:
@@ -220,9 +227,25 @@ def sweep(
 
 
 def _levels(table: pl.DataFrame, column: str) -> list[Any]:
-    """Return the values that a column takes: numbers in order, texts as they come."""
+    """Return the values of a column: numbers and quantities in order, texts as they come."""
     values = table[column].unique(maintain_order=True).drop_nulls().to_list()
-    return sorted(values) if table[column].dtype.is_numeric() else values
+    if table[column].dtype.is_numeric():
+        return sorted(values)
+    sizes = {value: _size(value) for value in values}
+    if len({base for base, _ in sizes.values()}) > 1:
+        return values
+    return sorted(values, key=lambda value: sizes[value][1])
+
+
+def _size(value: object) -> tuple[str, float]:
+    """Return the base unit of a quantity such as ``10 Mbit/s``, and its number in that unit."""
+    found = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return "", 0.0
+    number, unit = float(found[1]), found[2]
+    if unit[:1] in _PREFIXES and unit[1:] in _BASES:
+        return unit[1:], number * _PREFIXES[unit[:1]]
+    return unit, number
 
 
 def _level(value: object) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 from markupsafe import escape
 
 import ackclock
-from ackclock.comparison import METRICS
+from ackclock.comparison import ALL_FLOWS, METRICS
 from ackclock.plots.distributions import percentile
 from ackclock.plots.thin import thin_rows
 from ackclock.report.content import Content, PageFigure, sections, sheet
@@ -46,7 +46,7 @@ def build_comparison(found: Comparison, content: Content, *, title: str) -> Page
     windows = PageFigure(
         "windows",
         "Windows and queue",
-        "A colour a column; pale: the further runs. Dashed: the mean that a closed form gives.",
+        "A colour a column, six at most; pale: the further runs. Dashed: the mean that a closed form gives.",
         "windows_beside",
         {name: _thinned(table) for name, table in traces.items()},
         {"link": found.link},
@@ -72,10 +72,12 @@ def build_comparison(found: Comparison, content: Content, *, title: str) -> Page
 
 
 def comparison_values(found: Comparison) -> pl.DataFrame:
-    """Return a row a run, flow and metric, with the column that it stands in."""
+    """Return a row a run, flow and metric, with its column; those of all flows are left out."""
     units = {key: (name, unit, factor) for key, name, unit, factor, _ in METRICS}
     rows: list[dict[str, Any]] = []
     for column, number, flow, metric, value in found.values():
+        if flow == ALL_FLOWS:
+            continue
         name, unit, factor = units[metric]
         label = f"{name} ({unit})" if unit else name
         rows.append(
@@ -181,7 +183,12 @@ _SWEPT: Mapping[str, tuple[str, float]] = {
     "queue_delay_mean_s": ("mean queueing delay there (ms)", 1e3),
     "dropped_share": ("dropped there (%)", 100.0),
     "transfer_p95_s": ("95th percentile of transfer times (s)", 1.0),
+    "startup_s": ("start-up of the video (s)", 1.0),
+    "underflows": ("stalls of the video", 1.0),
+    "stall_s": ("time for which the video stalled (s)", 1.0),
 }
+
+_OF_VIDEOS = ("startup_s", "underflows", "stall_s")
 
 
 def sweep_table(runs: Run) -> tuple[pl.DataFrame, list[str]]:
@@ -191,6 +198,7 @@ def sweep_table(runs: Run) -> tuple[pl.DataFrame, list[str]]:
     flows = _by_cell(runs.rows("flows"))
     links = _by_cell(runs.rows("links"))
     transfers = _by_cell(runs.rows("objects"))
+    videos = _by_cell(runs.rows("videos"))
     rows: list[dict[str, Any]] = []
     for cell in range(len(scenario_texts(runs))):
         rates = [row["goodput_bps"] or 0.0 for row in flows.get(cell, []) if _is_whole(row)]
@@ -219,6 +227,7 @@ def sweep_table(runs: Run) -> tuple[pl.DataFrame, list[str]]:
                 "queue_delay_mean_s": busiest["queue_delay_mean_s"] if busiest else None,
                 "dropped_share": busiest["dropped_packets"] / offered if busiest and offered else None,
                 "transfer_p95_s": percentile(times, 95),
+                **{key: _mean(videos.get(cell, []), key) for key in _OF_VIDEOS},
             }
         )
     overrides = dict.fromkeys(_SWEPT, pl.Float64)
@@ -235,6 +244,11 @@ def _by_cell(rows: Sequence[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
     for row in rows:
         found.setdefault(row.get("cell", 0), []).append(row)
     return found
+
+
+def _mean(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    known = [row[key] for row in rows if row[key] is not None]
+    return math.fsum(known) / len(known) if known else None
 
 
 def _is_whole(row: Mapping[str, Any]) -> bool:

@@ -18,6 +18,7 @@ from ackclock.plots.thin import thin_rows
 from ackclock.report.content import Content, PageFigure, sections, sheet
 from ackclock.report.page import Block, Page, Prose, Source
 from ackclock.report.scenario import path_hosts, path_links
+from ackclock.results import throughput
 
 if TYPE_CHECKING:
     from ackclock.results import Run
@@ -262,7 +263,7 @@ def _counts(events: pl.DataFrame, order: Sequence[str]) -> list[dict[str, Any]]:
 def _rates(run: Run, order: Sequence[str], content: Content) -> list[Block]:
     duration_s = _duration_s(run)
     every_s = _round(duration_s / 200)
-    rates = traces.throughput(run, every_s)
+    rates = throughput(run, every_s).to_polars()
     figure = PageFigure(
         "throughput",
         "Throughput",

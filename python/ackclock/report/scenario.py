@@ -12,8 +12,9 @@ from ackclock import _core
 from ackclock.apps import Dash, Video
 from ackclock.errors import BadInput
 from ackclock.events import Probe
-from ackclock.links import Dumbbell, Graph, GraphLink, Link
+from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path, Topology
 from ackclock.scenario import Scenario
+from ackclock.topologies import link_of
 
 __all__ = ["for_report", "path_hosts", "path_links"]
 
@@ -74,7 +75,7 @@ def _what(app: object) -> tuple[Any, ...]:
 def _links(scenario: Scenario) -> list[str]:
     """Return the links whose queues are recorded: those that hold most packets may, first."""
     topology = scenario.topology
-    if isinstance(topology, Dumbbell):
+    if not isinstance(topology, Graph):
         return ["bottleneck"]
     slowest = sorted(topology.links, key=lambda link: _core.bits_per_second("rate", link.rate))
     return [link.name for link in slowest[:_MOST_LINKS]]
@@ -83,11 +84,24 @@ def _links(scenario: Scenario) -> list[str]:
 def path_links(scenario: Scenario) -> pl.DataFrame:
     """Return a row a link: name, nodes, rate, delay, queue and what else differs, as texts."""
     topology = scenario.topology
-    rows = list(_dumbbell(topology) if isinstance(topology, Dumbbell) else _graph(topology))
+    rows = list(_rows(topology))
     return pl.DataFrame(rows, schema=dict.fromkeys(_COLUMNS, pl.String))
 
 
 _COLUMNS = ("link", "from", "to", "rate", "delay", "queue", "other")
+
+
+def _rows(topology: Topology) -> Iterator[dict[str, str]]:
+    if isinstance(topology, Path):
+        yield _path(topology)
+    elif isinstance(topology, Dumbbell):
+        yield from _dumbbell(topology)
+    else:
+        yield from _graph(topology)
+
+
+def _path(path: Path) -> dict[str, str]:
+    return _row("bottleneck", "senders", "receivers", link_of(path), "1 BDP")
 
 
 def _dumbbell(topology: Dumbbell) -> Iterator[dict[str, str]]:
@@ -122,23 +136,27 @@ def _queue(link: Link | GraphLink) -> str:
     return str(limit) if kind == "droptail" else f"{kind} {limit}".strip()
 
 
+def _percent(share: float | str) -> str:
+    return share if isinstance(share, str) else f"{100 * share:g} %"
+
+
 def _other(link: Link | GraphLink) -> Iterator[str]:
     if link.loss:
-        shown = f"{100 * link.loss:g} %" if isinstance(link.loss, float | int) else "in bursts"
+        shown = _percent(link.loss) if isinstance(link.loss, float | int | str) else "in bursts"
         yield f"loss {shown}"
     if link.reorder is not None:
-        yield f"reordering {100 * link.reorder.share:g} %"
+        yield f"reordering {_percent(link.reorder.share)}"
     if link.duplicate:
-        yield f"copies {100 * link.duplicate:g} %"
+        yield f"copies {_percent(link.duplicate)}"
     if link.corrupt:
-        yield f"corruption {100 * link.corrupt:g} %"
+        yield f"corruption {_percent(link.corrupt)}"
     if link.reverse is not None:
         yield "another way back"
 
 
 def path_hosts(scenario: Scenario) -> pl.DataFrame:
     """Return a row a node at which flows begin or end, with what a drawing says of it."""
-    if isinstance(scenario.topology, Dumbbell):
+    if not isinstance(scenario.topology, Graph):
         counts = {"senders": _count(scenario), "receivers": _count(scenario)}
         sends = {"senders"}
     else:

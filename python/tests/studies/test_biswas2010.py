@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from ackclock.estimates import t_975
 from ackclock.studies import STUDIES
 from ackclock.studies.biswas2010 import runs, scenarios
 from ackclock.studies.biswas2010.analysis import Results, difference
@@ -18,7 +19,6 @@ from ackclock.studies.biswas2010.predicates import CLAIMS
 from ackclock.studies.biswas2010.scenarios import CWV, STANDARD, Plan, Setting
 from ackclock.studies.biswas2010.study import FIGURES, reproduce
 from ackclock.studies.framework.simulation import simulate
-from ackclock.studies.framework.stats import t_975
 
 QUIET = Console(quiet=True)
 

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from ackclock.estimates import estimate, t_975
 from ackclock.studies.framework.claims import Claim, Observation, Predicate, decide, plain
 from ackclock.studies.framework.simulation import BrokenRunError, check_conservation
-from ackclock.studies.framework.stats import autocorrelation, estimate, t_975
+from ackclock.studies.framework.stats import autocorrelation
 
 
 def predicate(tolerance: float = 0.1) -> Predicate[list[float]]:

@@ -21,6 +21,18 @@ impl Described for Bulk {
 
     const KIND: &'static str = "bulk";
 
+    const ALSO: &'static [&'static str] = &[
+        "ftp",
+        "file",
+        "download",
+        "upload",
+        "greedy",
+        "infinite",
+        "iperf",
+        "transfer",
+        "bulk_send",
+    ];
+
     fn transfer(bulk: &BulkConfig) -> Option<Bytes> {
         Some(bulk.size.unwrap_or(Bytes::UNLIMITED))
     }

@@ -62,6 +62,8 @@ impl Described for Cbr {
 
     const KIND: &'static str = "cbr";
 
+    const ALSO: &'static [&'static str] = &["constant", "rate", "rate_limited", "voice", "voip"];
+
     fn is_sized(cbr: &CbrConfig) -> bool {
         cbr.stop.is_some()
     }

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 
 use ackclock_units::random::Stream;
 use ackclock_units::written::DurationDraw;
+use ackclock_units::written::kinds::ListFile;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,6 +51,12 @@ pub trait Described {
 
     /// The document that says how it works; empty if it needs none.
     const SOURCE: &'static str = "";
+
+    /// Words for it in other tools, which are refused with a hint.
+    const ALSO: &'static [&'static str] = &[];
+
+    /// The list that a file may stand for, if there is one.
+    const FILE: Option<ListFile> = None;
 
     /// True if it needs a live run.
     const LIVE_ALONE: bool = false;

@@ -59,6 +59,8 @@ impl Described for Dash {
     type Settings = DashConfig;
 
     const KIND: &'static str = "dash";
+
+    const ALSO: &'static [&'static str] = &["hls", "abr", "streaming", "netflix"];
     const NEEDS_ONE_TRANSPORT: bool = true;
 
     fn is_sized(_: &DashConfig) -> bool {

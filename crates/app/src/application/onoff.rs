@@ -36,6 +36,8 @@ impl Described for OnOff {
 
     const KIND: &'static str = "onoff";
 
+    const ALSO: &'static [&'static str] = &["on_off", "on-off", "exponential", "pareto"];
+
     fn is_sized(onoff: &OnOffConfig) -> bool {
         onoff.stop.is_some()
     }

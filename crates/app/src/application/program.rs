@@ -189,6 +189,8 @@ impl Described for Program {
     type Settings = ProgramConfig;
 
     const KIND: &'static str = "program";
+
+    const ALSO: &'static [&'static str] = &["command", "exec", "process"];
     const LIVE_ALONE: bool = true;
 
     fn is_sized(_: &ProgramConfig) -> bool {

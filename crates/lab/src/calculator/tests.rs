@@ -58,7 +58,11 @@ fn bad_questions_get_one_line() {
         with("tau2_s", "tau_s"),
         "tau_s: stands beside `tau1_s` or `tau2_s`, expected one or the other"
     );
-    assert!(with("lambda_pps", "lamda_pps").ends_with("(did you mean `lambda_pps`?)"));
+    assert_eq!(
+        with("\"tau2_s\": 0.05", "\"tau2_s\": \"50 ms\""),
+        "tau2_s: found the text \"50 ms\"; write `tau2_s = 0.05`"
+    );
+    assert!(with("lambda_pps", "lamda_pps").contains("did you mean `lambda_pps`? Known: "));
     assert_eq!(
         message(&format!("[{{{PATH}}}, {{{}}}]", PATH.replace("170", "-1"))).split(',').next(),
         Some("[1].mu_pps: -1")

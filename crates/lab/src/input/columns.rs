@@ -2,13 +2,15 @@
 //! in which they are published.
 //!
 //! A file takes the place of a list: `quantiles = "websearch.txt"` with `unit = "B"`, `series = "5g.csv"` with
-//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. The list is put in its place before the scenario is held against its schema, so
+//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. In a channel its key may be `file`, whatever the kind. The list is put in its place before the scenario is held against its schema, so
 //! that all that comes later knows lists alone. Messages name the line of a file and never repeat its text: a scenario
 //! may come from somebody who is not to see other files.
 
 use std::path::Path;
 
+use ackclock_net::ChannelConfig;
 use ackclock_units::Duration;
+use ackclock_units::written::kinds::ListFile;
 use serde_json::{Map, Value, json};
 
 use super::document::{element, member};
@@ -29,6 +31,9 @@ const KINDS: [Kind; 3] = [
     Kind { key: "series", beside: &["unit", "interval"], list: series },
     Kind { key: "times_ms", beside: &[], list: times },
 ];
+
+/// The key of a file in the place of a channel's list.
+const FILE: &str = "file";
 
 /// The rows of a file, and what the scenario says of them.
 struct File<'a> {
@@ -89,11 +94,19 @@ pub(super) fn resolve(value: &mut Value, folder: &Path) -> Result<(), Fault> {
 fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
     match value {
         Value::Object(table) => {
+            let of_channel = channel_list(table);
+            if let Some(of) = of_channel {
+                check_file(of, table, key)?;
+            }
             for kind in &KINDS {
-                if let Some(Value::String(name)) = table.get(kind.key) {
-                    let list = load(kind, name, &member(key, kind.key), table, folder)?;
+                let is_file =
+                    is_given(table, FILE) && of_channel.is_some_and(|of| of.list == kind.key);
+                let written = if is_file { FILE } else { kind.key };
+                if let Some(Value::String(name)) = table.get(written) {
+                    let list = load(kind, name, &member(key, written), table, folder)?;
                     table.insert(kind.key.to_owned(), Value::Array(list));
                     kind.beside.iter().for_each(|word| drop(table.remove(*word)));
+                    table.remove(FILE);
                 }
             }
             table.iter_mut().try_for_each(|(name, child)| visit(child, &member(key, name), folder))
@@ -103,6 +116,37 @@ fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
             .enumerate()
             .try_for_each(|(n, child)| visit(child, &element(key, n), folder)),
         _ => Ok(()),
+    }
+}
+
+/// The list of a channel that a file may stand for.
+fn channel_list(table: &Map<String, Value>) -> Option<ListFile> {
+    ChannelConfig::list_file(table.get("kind")?.as_str()?)
+}
+
+fn is_given(table: &Map<String, Value>, key: &str) -> bool {
+    table.get(key).is_some_and(|value| !value.is_null())
+}
+
+/// Checks that either the list stands there or a file, and what says more of a file beside a file alone.
+fn check_file(of: ListFile, table: &Map<String, Value>, key: &str) -> Result<(), Fault> {
+    let file = is_given(table, FILE);
+    let list = of.list;
+    let fault = |message: String| Err(Fault::new(member(key, FILE), message));
+    match (file, is_given(table, list)) {
+        (false, false) => {
+            return fault(format!("missing, expected `{FILE} = \"NAME\"`, or `{list}`"));
+        }
+        (true, true) => return fault(format!("expected either `{FILE}` or `{list}`")),
+        _ => {}
+    }
+    let is_named = file || table.get(list).is_some_and(Value::is_string);
+    match of.beside.iter().find(|(beside, _)| is_given(table, beside) && !is_named) {
+        Some((beside, _)) => {
+            let message = format!("it says more of a `{FILE}`, which is missing");
+            Err(Fault::new(member(key, beside), message))
+        }
+        None => Ok(()),
     }
 }
 
@@ -334,6 +378,38 @@ mod tests {
     fn traces_of_opportunities_are_read() {
         let value = resolved("3\n3\n7\n", r#"{"channel": {"times_ms": "f.txt"}}"#).unwrap();
         assert_eq!(value, json!({ "channel": { "times_ms": [3, 3, 7] } }));
+    }
+
+    #[test]
+    fn a_channel_names_its_file_by_file() {
+        let rates = r#"{"kind": "rates", "file": "f.txt", "unit": "Mbit/s", "interval": "1 s"}"#;
+        assert_eq!(
+            resolved("5\n", rates).unwrap(),
+            json!({ "kind": "rates", "series": [{ "at": "0 s", "rate": "5 Mbit/s" }] })
+        );
+        let trace = r#"{"kind": "trace", "file": "f.txt"}"#;
+        assert_eq!(
+            resolved("3\n7\n", trace).unwrap(),
+            json!({ "kind": "trace", "times_ms": [3, 7] })
+        );
+        assert_eq!(
+            resolved("x\n3\nx\n", trace).unwrap_err(),
+            "file: `f.txt` line 3: expected numbers"
+        );
+        assert_eq!(
+            resolved("3\n", r#"{"kind": "trace"}"#).unwrap_err(),
+            "file: missing, expected `file = \"NAME\"`, or `times_ms`"
+        );
+        let unit = r#"{"kind": "rates", "series": [], "unit": "Mbit/s"}"#;
+        assert_eq!(
+            resolved("", unit).unwrap_err(),
+            "unit: it says more of a `file`, which is missing"
+        );
+        let both = r#"{"kind": "trace", "file": "f.txt", "times_ms": [1]}"#;
+        assert_eq!(
+            resolved("3\n", both).unwrap_err(),
+            "file: expected either `file` or `times_ms`"
+        );
     }
 
     #[test]

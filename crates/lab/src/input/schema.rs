@@ -9,12 +9,11 @@ use std::str::FromStr;
 
 use ackclock_net::Limit;
 use ackclock_sim::scenario::{Every, Span};
-use ackclock_tcp::Profile;
-use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Rate, RateOrZero};
+use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Percent, Rate, RateOrZero};
 use serde_json::{Map, Value};
 
 use super::document::{element, member};
-use super::{Fault, did_you_mean, nearest, printable};
+use super::{Fault, elsewhere, hints, nearest, printable};
 
 /// The longest text that a value may be: no quantity, name or title is as long.
 const MAX_TEXT_CHARS: usize = 500;
@@ -34,7 +33,8 @@ pub(super) const READERS: &[(&str, Reader)] = &[
     ("Limit", reads::<Limit>),
     ("Mss", reads::<Mss>),
     ("PacketRate", reads::<PacketRate>),
-    ("Profile", reads::<Profile>),
+    ("Percent", reads::<Percent>),
+    ("Profile", |text| crate::variant::profile(text).map(drop)),
     ("Rate", reads::<Rate>),
     ("RateOrZero", reads::<RateOrZero>),
     ("Span", reads::<Span>),
@@ -50,8 +50,9 @@ pub(super) fn check(schema: &Value, value: &Value) -> Result<(), Fault> {
     Checker { root: schema }.check(schema, value, "")
 }
 
-struct Checker<'s> {
-    root: &'s Value,
+/// A schema with its definitions.
+pub(super) struct Checker<'s> {
+    pub(super) root: &'s Value,
 }
 
 impl<'s> Checker<'s> {
@@ -68,6 +69,7 @@ impl<'s> Checker<'s> {
         }
         let words = words(schema);
         if !words.is_empty() {
+            let words: Vec<_> = words.into_iter().map(|word| (word, Vec::new())).collect();
             return check_word(&words, value, key);
         }
         if let Some(alternatives) = schema.get("oneOf").and_then(Value::as_array) {
@@ -76,7 +78,9 @@ impl<'s> Checker<'s> {
         }
         if let Some(alternatives) = schema.get("anyOf").and_then(Value::as_array) {
             return match self.by_shape(alternatives, value) {
-                Some(chosen) => self.check(chosen, value, key),
+                Some(chosen) => self
+                    .check(chosen, value, key)
+                    .map_err(|fault| self.plain_number(alternatives, value, key).unwrap_or(fault)),
                 None => Err(self.wrong_type(schema, value, key)),
             };
         }
@@ -103,11 +107,13 @@ impl<'s> Checker<'s> {
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
         if let Some(name) = table.keys().find(|name| closed && !properties.contains_key(*name)) {
             let known = properties.keys().map(String::as_str);
-            let message = format!(
-                "unknown key, expected {}{}",
-                one_of(known.clone()),
-                did_you_mean(name, known)
-            );
+            let message = match elsewhere::meant(self, properties, table, name, key) {
+                Some(meant) => {
+                    let stop = if meant.ends_with(['?', '.']) { "" } else { "." };
+                    format!("unknown key; {meant}{stop} Known: {}", quoted(known))
+                }
+                None => format!("unknown key, expected {}", one_of(known)),
+            };
             return Err(Fault::new(member(key, name), message));
         }
         for name in required(schema) {
@@ -145,19 +151,21 @@ impl<'s> Checker<'s> {
         key: &str,
     ) -> Result<&'s Value, Fault> {
         let resolved: Vec<&Value> = alternatives.iter().map(|one| self.resolve(one)).collect();
-        let (tag, words): (&str, Vec<&str>) = resolved.iter().filter_map(|one| tag_of(one)).fold(
-            ("", Vec::new()),
-            |(_, mut words), (tag, word)| {
-                words.push(word);
-                (tag, words)
-            },
-        );
+        let (tag, words) = self.tags(alternatives);
         let Value::Object(table) = value else {
-            let expected = format!("expected a table with `{tag}`");
-            return Err(Fault::new(key, format!("found {}, {expected}", found(value))));
+            let name = last(key);
+            let expected = match value {
+                Value::String(word) => match hints::word(word, &words) {
+                    Some(word) => format!("write `{name} = {{ {tag} = \"{word}\" }}`"),
+                    None => format!("expected a table with `{tag}`, {}", one_of(firsts(&words))),
+                },
+                Value::Array(_) => format!("write `[{name}]`, with one bracket: there is only one"),
+                _ => format!("expected a table with `{tag}`, {}", one_of(firsts(&words))),
+            };
+            return Err(Fault::new(key, format!("found {}; {expected}", found(value))));
         };
         let Some(written) = table.get(tag) else {
-            let message = format!("missing, expected {}", one_of(words));
+            let message = format!("missing, expected {}", one_of(firsts(&words)));
             return Err(Fault::new(member(key, tag), message));
         };
         check_word(&words, written, &member(key, tag))?;
@@ -165,6 +173,23 @@ impl<'s> Checker<'s> {
             .into_iter()
             .find(|one| tag_of(one).is_some_and(|(_, word)| *written == *word))
             .expect("the word is one of theirs"))
+    }
+
+    /// The key that tells these tables apart, and the word of each with those of other tools.
+    pub(super) fn tags(
+        &self,
+        alternatives: &'s [Value],
+    ) -> (&'s str, Vec<(&'s str, Vec<&'s str>)>) {
+        let mut key = "";
+        let mut words = Vec::new();
+        for one in alternatives.iter().map(|one| self.resolve(one)) {
+            if let Some((tag, word)) = tag_of(one) {
+                key = tag;
+                let also = one.get("also").and_then(Value::as_array).into_iter().flatten();
+                words.push((word, also.filter_map(Value::as_str).collect()));
+            }
+        }
+        (key, words)
     }
 
     /// The alternative that the value is most likely meant to be.
@@ -201,12 +226,102 @@ impl<'s> Checker<'s> {
         names.peek().is_none() || names.any(|name| has_type(schema, name, value))
     }
 
-    fn wrong_type(&self, schema: &Value, value: &Value, key: &str) -> Fault {
-        let message = format!("found {}, expected {}", found(value), self.expectation(schema));
+    fn wrong_type(&self, schema: &'s Value, value: &Value, key: &str) -> Fault {
+        // A table with a `kind` that may be left out.
+        let forms = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        let mut forms = forms.filter(|form| form.get("type") != Some(&Value::from("null")));
+        if let (Some(form), None) = (forms.next(), forms.next())
+            && let Some(kinds) = self.resolve(form).get("oneOf").and_then(Value::as_array)
+            && let Err(fault) = self.by_tag(kinds, value, key)
+        {
+            return fault;
+        }
+        let found = found(value);
+        let message = match self.instead(schema, value, key) {
+            Some(instead) => format!("found {found}{instead}"),
+            None => format!("found {found}, expected {}", self.expectation(schema)),
+        };
         Fault::new(key, message)
     }
 
-    fn resolve<'a>(&self, schema: &'a Value) -> &'a Value
+    /// The fault of a table, none of whose keys is known, where a number alone would do: `loss = { rate = 0.01 }`.
+    fn plain_number(&self, forms: &[Value], value: &Value, key: &str) -> Option<Fault> {
+        let table = value.as_object()?;
+        let number = hints::lone_number(table)?;
+        let properties = |form: &Value| self.resolve(form).get("properties")?.as_object().cloned();
+        let is_known = |name: &String| {
+            let mut forms = forms.iter().filter_map(properties);
+            forms.any(|known| nearest(name, known.keys().map(String::as_str)).is_some())
+        };
+        if table.keys().any(is_known) || !forms.iter().any(|form| self.fits(form, number)) {
+            return None;
+        }
+        let unknown = one_of(table.keys().map(String::as_str));
+        let message = format!("write `{} = {number}`; no key {unknown} is known here", last(key));
+        Some(Fault::new(key, message))
+    }
+
+    /// The end of a message that says what to write in the place of a value of a wrong type.
+    fn instead(&self, schema: &Value, value: &Value, key: &str) -> Option<String> {
+        let schema = self.resolve(schema);
+        let any = schema.get("anyOf").and_then(Value::as_array);
+        let forms: Vec<&Value> = any.map_or_else(
+            || vec![schema],
+            |forms| forms.iter().map(|one| self.resolve(one)).collect(),
+        );
+        let wants = |name: &str| forms.iter().find(|one| types(one).any(|known| known == name));
+        let name = last(key);
+        match value {
+            Value::Number(number) => {
+                let example = forms.iter().find_map(|one| example(one));
+                if let Some(example) =
+                    example.filter(|e| e.starts_with(|c: char| c.is_ascii_digit()))
+                {
+                    return Some(format!(", which has no unit; write it as in \"{example}\""));
+                }
+                let written = self.filled(wants("object")?, number.as_f64()?)?;
+                Some(format!("; write `{name} = {written}`"))
+            }
+            Value::String(text) => {
+                let number = text.trim();
+                let whole = wants("integer").is_some() && number.parse::<u64>().is_ok();
+                let real = wants("number").is_some() && number.parse::<f64>().is_ok();
+                let truth = wants("boolean").is_some() && ["true", "false"].contains(&number);
+                if whole || real || truth {
+                    return Some(format!("; write `{name} = {number}`, without quotes"));
+                }
+                wants("number")?;
+                let seconds = text.parse::<Duration>().map(Duration::as_secs_f64).ok();
+                let plain = seconds.or_else(|| Some(text.parse::<Percent>().ok()?.share()))?;
+                Some(format!("; write `{name} = {plain}`"))
+            }
+            Value::Object(_) if wants("array").is_some() && !key.contains('.') => {
+                Some(format!("; write `[[{name}]]`, with two brackets: there may be several"))
+            }
+            Value::Array(_) if wants("object").is_some() => {
+                Some(format!("; write `[{key}]`, with one bracket: there is only one"))
+            }
+            _ => None,
+        }
+    }
+
+    /// A table with what it must have, a number in its place and examples in the place of texts.
+    fn filled(&self, schema: &Value, number: f64) -> Option<String> {
+        let properties = schema.get("properties")?;
+        let entry = |name: &str| {
+            let schema = self.resolve(properties.get(name)?);
+            let value = match schema.get("anyOf").and_then(|forms| forms.get(0)).unwrap_or(schema) {
+                one if types(one).any(|name| name == "number") => number.to_string(),
+                one => format!("\"{}\"", example(one)?),
+            };
+            Some(format!("{name} = {value}"))
+        };
+        let entries: Option<Vec<String>> = required(schema).map(entry).collect();
+        let entries = entries.filter(|entries| !entries.is_empty())?;
+        Some(format!("{{ {} }}", entries.join(", ")))
+    }
+
+    pub(super) fn resolve<'a>(&self, schema: &'a Value) -> &'a Value
     where
         's: 'a,
     {
@@ -221,11 +336,22 @@ impl<'s> Checker<'s> {
             return one_of(words);
         }
         if let Some(alternatives) = schema.get("anyOf").and_then(Value::as_array) {
-            let texts: Vec<String> = alternatives
-                .iter()
-                .filter(|one| one.get("type") != Some(&Value::from("null")))
-                .map(|one| self.expectation(one))
-                .collect();
+            let mut texts: Vec<String> = Vec::new();
+            let mut keys = Vec::new();
+            for one in
+                alternatives.iter().filter(|one| one.get("type") != Some(&Value::from("null")))
+            {
+                let form = self.resolve(one);
+                match required(form).next().filter(|_| form.get("properties").is_some()) {
+                    Some(key) => keys.push(key),
+                    None => texts.push(self.expectation(one)),
+                }
+            }
+            match &*keys {
+                [] => {}
+                [key] => texts.push(format!("a table with `{key}`")),
+                keys => texts.push(format!("a table with {}", one_of(keys.iter().copied()))),
+            }
             return texts.join(" or ");
         }
         if let Some(tags) = schema.get("oneOf").and_then(Value::as_array) {
@@ -233,7 +359,7 @@ impl<'s> Checker<'s> {
             return format!("a table with `{}`", tag.map_or("kind", |(tag, _)| tag));
         }
         match types(schema).find(|name| *name != "null") {
-            Some("string") => match schema.pointer("/examples/0").and_then(Value::as_str) {
+            Some("string") => match example(schema) {
                 Some(example) => format!("text such as \"{example}\""),
                 None => "text".into(),
             },
@@ -254,11 +380,24 @@ impl<'s> Checker<'s> {
     }
 }
 
+/// A key without the tables that it stands in.
+fn last(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, name)| name)
+}
+
+fn example(schema: &Value) -> Option<&str> {
+    schema.pointer("/examples/0").and_then(Value::as_str)
+}
+
+fn firsts<'a>(words: &[(&'a str, Vec<&'a str>)]) -> Vec<&'a str> {
+    words.iter().map(|(word, _)| *word).collect()
+}
+
 fn reference(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
-fn required(schema: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
@@ -275,7 +414,7 @@ fn words(schema: &Value) -> Vec<&str> {
 }
 
 /// The key that tells this table from its alternatives, and its word.
-fn tag_of(schema: &Value) -> Option<(&str, &str)> {
+pub(super) fn tag_of(schema: &Value) -> Option<(&str, &str)> {
     schema
         .get("properties")?
         .as_object()?
@@ -326,20 +465,22 @@ fn has_type(schema: &Value, name: &str, value: &Value) -> bool {
     }
 }
 
-fn check_word(words: &[&str], value: &Value, key: &str) -> Result<(), Fault> {
+fn check_word(words: &[(&str, Vec<&str>)], value: &Value, key: &str) -> Result<(), Fault> {
+    let known = firsts(words);
     let Value::String(word) = value else {
-        let expected = one_of(words.iter().copied());
-        return Err(Fault::new(key, format!("found {}, expected {expected}", found(value))));
+        let message = format!("found {}, expected {}", found(value), one_of(known));
+        return Err(Fault::new(key, message));
     };
-    if words.contains(&word.as_str()) {
+    if words.iter().any(|(known, _)| known == word) {
         return Ok(());
     }
-    let message = format!(
-        "unknown word `{}`, expected {}{}",
-        printable(word, SHOWN_CHARS),
-        one_of(words.iter().copied()),
-        did_you_mean(word, words.iter().copied())
-    );
+    let shown = printable(word, SHOWN_CHARS);
+    let message = match hints::word(word, words) {
+        Some(meant) => {
+            format!("unknown word `{shown}`; did you mean `{meant}`? Known: {}", quoted(known))
+        }
+        None => format!("unknown word `{shown}`, expected {}", one_of(known)),
+    };
     Err(Fault::new(key, message))
 }
 
@@ -361,6 +502,12 @@ fn found(value: &Value) -> String {
         Value::Array(_) => "a list".into(),
         Value::Object(_) => "a table".into(),
     }
+}
+
+/// "`a`, `b`, `c`".
+fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    quoted.join(", ")
 }
 
 /// "`a`", "`a` or `b`", "one of `a`, `b`, `c`".

@@ -60,10 +60,18 @@ fn what_is_written_is_read_back() {
     for table in tables.all() {
         let (batch, metadata) = read(&folder.join(format!("a/b/{}.parquet", table.name)));
         assert_eq!(batch.columns(), table.batch.columns(), "{}", table.name);
+        let batch = read_table(&folder.join(format!("a/b/{}.parquet", table.name)), None).unwrap();
+        assert_eq!(batch.columns(), table.batch.columns(), "{}", table.name);
         assert_eq!(metadata["ackclock.seed"], "1");
         assert_eq!(metadata["ackclock.version"], version());
         assert_eq!(metadata["ackclock.scenario"], to_json(&scenario));
     }
+    let path = folder.join("a/b/flow_samples.parquet");
+    let some = read_table(&path, Some(&["time_s".to_owned(), "flow".to_owned()])).unwrap();
+    let samples = &tables.flow_samples.batch;
+    assert_eq!(some.column_by_name("flow"), samples.column_by_name("flow"));
+    assert_eq!((some.num_columns(), some.num_rows()), (2, samples.num_rows()));
+    assert_eq!(read_table(&path, Some(&[])).unwrap().num_rows(), samples.num_rows());
     assert_eq!(files(&folder.join("a/b")).len(), 12, "no temporary file is left");
 }
 
@@ -138,4 +146,15 @@ fn a_folder_in_the_place_of_a_table_is_told_before_the_run() {
     fs::create_dir(folder.join("links.parquet")).unwrap();
     let error = expect_tables(&Place::open(&folder).unwrap()).unwrap_err().to_string();
     assert!(error.ends_with("links.parquet: is a folder, expected a file (EISDIR)"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_no_table_is_refused_in_one_line() {
+    let folder = Scratch::new("no-table");
+    let refused = |name: &str| read_table(&folder.join(name), None).unwrap_err().to_string();
+    assert!(refused("none.parquet").ends_with("none.parquet: no such file"));
+    fs::write(folder.join("text.parquet"), "two.toml").unwrap();
+    assert!(refused("text.parquet").ends_with("expected a table that a run wrote"));
+    fs::create_dir(folder.join("folder.parquet")).unwrap();
+    assert!(refused("folder.parquet").contains("folder"));
 }

@@ -12,8 +12,23 @@ fn two_spellings_of_a_sender_have_one_name() {
 #[test]
 fn a_name_that_is_none_gets_the_nearest_word() {
     let message = |variant, profile| variant_name(variant, profile).unwrap_err().to_string();
-    assert!(message("newreno+nooidle", "rfc").ends_with(" (did you mean `noidle`?)"));
-    assert!(message("newreno+nooidle", "rfc").starts_with("variant: unknown part `nooidle` in "));
+    for (written, meant) in [
+        ("newreno+nooidle", "noidle"),
+        ("new-reno", "newreno"),
+        ("Cubic", "cubic"),
+        ("bbrv2", "bbr"),
+        ("newreno-sack", "newreno+sack"),
+        ("newreno sack", "newreno+sack"),
+        ("cubic, iw10", "cubic+iw10"),
+    ] {
+        let said = message(written, "rfc");
+        assert!(said.starts_with("variant: unknown part `"), "{said}");
+        assert!(said.contains(&format!("; did you mean `{meant}`? Known: tahoe, ")), "{said}");
+    }
+    assert_eq!(
+        message("cubic", "Linux"),
+        "profile: `Linux` is not a profile: did you mean `linux`? Known: `rfc`, `linux` or `ns2`"
+    );
     assert!(
         message("gobackn", "rfc")
             .starts_with("variant: `gobackn` does not begin with a growth law")

@@ -79,8 +79,13 @@ fn what_a_killed_run_left_goes_with_the_next() {
     let path = folder.path.clone();
     drop(folder);
     assert!(path.exists());
-    drop(Folder::temporary(&scratch.0, acting_user()).unwrap());
-    assert!(!path.exists());
+    // A process that another test begins has the lock, too, between its fork and its exec.
+    let is_gone = |_: &i32| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        drop(Folder::temporary(&scratch.0, acting_user()).unwrap());
+        !path.exists()
+    };
+    assert!((0..100).any(|n| is_gone(&n)));
 }
 
 #[test]

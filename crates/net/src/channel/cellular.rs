@@ -55,6 +55,8 @@ impl Described for Cellular {
     type Settings = CellularConfig;
 
     const KIND: &'static str = "cellular";
+
+    const ALSO: &'static [&'static str] = &["umts", "3g", "markov", "mobile"];
     const SOURCE: &'static str = "Winstein et al. 2013";
 
     fn entries(config: &CellularConfig, rate: Rate) -> f64 {

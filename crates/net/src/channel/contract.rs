@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use ackclock_units::random::Stream;
+use ackclock_units::written::kinds::ListFile;
 use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,6 +24,12 @@ pub trait Described: Clone + Debug + Sized {
 
     /// The document that says how it works; empty if it needs none.
     const SOURCE: &'static str = "";
+
+    /// Words for it in other tools, which are refused with a hint.
+    const ALSO: &'static [&'static str] = &[];
+
+    /// The list that a file may stand for, if there is one.
+    const FILE: Option<ListFile> = None;
 
     /// The number of 8-byte entries that it draws in advance for a link of `rate`, for the estimate of memory.
     fn entries(_: &Self::Settings, _: Rate) -> f64 {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use ackclock_units::random::Stream;
+use ackclock_units::written::kinds::ListFile;
 use ackclock_units::{Duration, Instant, Rate, RateOrZero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,17 @@ impl Described for Rates {
     type Settings = RatesConfig;
 
     const KIND: &'static str = "rates";
+
+    const ALSO: &'static [&'static str] =
+        &["rate", "series", "csv", "bandwidth", "throughput", "variable"];
+
+    const FILE: Option<ListFile> = Some(ListFile {
+        list: "series",
+        beside: &[
+            ("unit", "The unit of the rates in the file, such as `\"Mbit/s\"`."),
+            ("interval", "The time between the rates of a file of one column, such as `\"1 s\"`."),
+        ],
+    });
 
     fn make(config: &RatesConfig, _: Rate, _: Stream) -> Result<Self, Refusal> {
         let steps = &config.series[..];

@@ -1,6 +1,7 @@
 //! A trace of delivery opportunities: [`Opportunities`] from a file.
 
 use ackclock_units::random::Stream;
+use ackclock_units::written::kinds::ListFile;
 use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,10 @@ impl Described for Trace {
     type Settings = TraceConfig;
 
     const KIND: &'static str = "trace";
+
+    const ALSO: &'static [&'static str] = &["mahimahi", "mahi", "lte", "4g", "mpshell"];
+
+    const FILE: Option<ListFile> = Some(ListFile { list: "times_ms", beside: &[] });
 
     fn make(config: &TraceConfig, _: Rate, _: Stream) -> Result<Self, Refusal> {
         let made = Opportunities::new(config.times_ms.clone());

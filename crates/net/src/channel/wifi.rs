@@ -67,6 +67,8 @@ impl Described for Wifi {
 
     const KIND: &'static str = "wifi";
 
+    const ALSO: &'static [&'static str] = &["wlan", "802.11", "wireless"];
+
     fn make(config: &WifiConfig, rate: Rate, mut random: Stream) -> Result<Self, Refusal> {
         if config.bundle == 0 {
             return refuse("bundle", "expected at least 1 packet in a bundle");

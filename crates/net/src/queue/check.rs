@@ -1,6 +1,6 @@
 //! Checks that settings of several disciplines share, besides those of the crate.
 
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, Duration};
 
 use super::limit::Limit;
 use crate::check::{Refusal, refuse};
@@ -9,6 +9,7 @@ use crate::check::{Refusal, refuse};
 pub fn check_limit(limit: Limit) -> Result<(), Refusal> {
     match limit {
         Limit::Fixed(limit) if limit.amount == 0 => refuse("limit", "expected more than 0"),
+        Limit::Time(Duration::ZERO) => refuse("limit", "expected more than 0 s"),
         _ => Ok(()),
     }
 }

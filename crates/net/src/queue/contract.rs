@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use ackclock_units::random::Stream;
+use ackclock_units::written::kinds::ListFile;
 use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -43,6 +44,12 @@ pub trait Described: Queueing + Clone + Debug + Sized {
 
     /// The document that says how it works; empty if it needs none.
     const SOURCE: &'static str = "";
+
+    /// Words for it in other tools, which are refused with a hint.
+    const ALSO: &'static [&'static str] = &[];
+
+    /// The list that a file may stand for, if there is one.
+    const FILE: Option<ListFile> = None;
 
     /// True if packets leave in the order in which they came and nothing but a full queue drops one, so that departures
     /// are known as packets come; false if they are events all the same; `None` of every other discipline.

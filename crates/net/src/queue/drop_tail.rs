@@ -18,7 +18,7 @@ use crate::packet::Packet;
 pub struct DropTailConfig {
     /// The most that waits: packets ("50 packet"), bytes ("64 kB"), a multiple of the
     /// bandwidth-delay product ("1 BDP", floor(rate x largest base RTT across the link / 1500 B)
-    /// packets), or "unlimited".
+    /// packets), the time to send it at the link's `rate` ("50 ms"), or "unlimited".
     pub limit: Limit,
     /// True if the packet being sent counts against the limit, too.
     pub counts_in_service: bool,
@@ -43,6 +43,19 @@ impl Described for DropTail {
     type Settings = DropTailConfig;
 
     const KIND: &'static str = "droptail";
+
+    const ALSO: &'static [&'static str] = &[
+        "fifo",
+        "pfifo",
+        "bfifo",
+        "tail",
+        "taildrop",
+        "tail_drop",
+        "drop",
+        "buffer",
+        "pfifo_fast",
+        "simple",
+    ];
 
     fn is_fifo(config: &DropTailConfig) -> Option<bool> {
         Some(!config.reschedules)

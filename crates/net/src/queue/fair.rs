@@ -43,6 +43,8 @@ impl Described for Fair {
     type Settings = FairConfig;
 
     const KIND: &'static str = "fair";
+
+    const ALSO: &'static [&'static str] = &["fq", "sfq", "drr", "wfq", "round_robin", "per_flow"];
     const SOURCE: &'static str = "RFC 970";
 
     fn limits(config: &FairConfig) -> Limits {

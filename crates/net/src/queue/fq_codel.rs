@@ -73,6 +73,8 @@ impl Described for FqCoDel {
     type Settings = FqCoDelConfig;
 
     const KIND: &'static str = "fq_codel";
+
+    const ALSO: &'static [&'static str] = &["fqcodel", "sfqcodel"];
     const SOURCE: &'static str = "RFC 8290";
 
     fn limits(config: &FqCoDelConfig) -> Limits {

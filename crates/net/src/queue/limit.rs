@@ -83,6 +83,8 @@ pub enum Limit {
     Fixed(QueueLimit),
     /// A multiple of the bandwidth-delay product.
     Bdp(f64),
+    /// The bytes that the link sends in this time.
+    Time(Duration),
 }
 
 impl Default for Limit {
@@ -118,6 +120,9 @@ impl Limit {
                 let bdp = (rate.volume_in(rtt).get() / 1500) as f64;
                 QueueLimit { amount: ((bdp * multiple) as u64).max(1), unit: QueueUnit::Packets }
             }
+            Self::Time(time) => {
+                QueueLimit { amount: rate.volume_in(time).get(), unit: QueueUnit::Bytes }
+            }
         }
     }
 
@@ -126,6 +131,7 @@ impl Limit {
         match self {
             Self::Fixed(limit) => limit.unit,
             Self::Bdp(_) => QueueUnit::Packets,
+            Self::Time(_) => QueueUnit::Bytes,
         }
     }
 
@@ -136,12 +142,17 @@ impl Limit {
                 (one.unit == other.unit).then_some(one.amount >= other.amount)
             }
             (Self::Bdp(one), Self::Bdp(other)) => Some(one >= other),
+            (Self::Time(one), Self::Time(other)) => Some(one >= other),
             _ => None,
         }
     }
 }
 
-const A_LIMIT: &str = "a limit such as \"50 packet\", \"64 kB\", \"1 BDP\" or \"unlimited\"";
+const A_LIMIT: &str =
+    "a limit such as \"50 packet\", \"64 kB\", \"1 BDP\", \"50 ms\" or \"unlimited\"";
+
+/// Words for packets in other tools.
+const PACKETS: [&str; 4] = ["pkts", "pkt", "pks", "p"];
 
 impl FromStr for Limit {
     type Err = ParseError;
@@ -164,8 +175,35 @@ impl FromStr for Limit {
                 return number.trim().parse().map(Self::packets).map_err(|_| error());
             }
         }
-        let bytes: Bytes = text.parse().map_err(|_| error())?;
-        Ok(Self::bytes(bytes.get()))
+        if let Ok(time) = text.parse() {
+            return Ok(Self::Time(time));
+        }
+        text.parse().map(|bytes: Bytes| Self::bytes(bytes.get())).map_err(|of_bytes| {
+            match Self::meant(text).or(of_bytes.meant().map(str::to_owned)) {
+                Some(meant) => error().or_rather(meant),
+                None => error(),
+            }
+        })
+    }
+}
+
+impl Limit {
+    /// The text that was most likely meant by one that is no limit.
+    fn meant(text: &str) -> Option<String> {
+        let lower = text.to_lowercase();
+        if ["none", "inf", "infinite", "infinity", "unlimited"].contains(&&*lower) {
+            return Some("unlimited".to_owned());
+        }
+        let at = lower.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(lower.len());
+        let (number, unit) = (&lower[..at], lower[at..].trim());
+        number.parse::<f64>().ok()?;
+        match unit {
+            "" => Some(format!("{number} packet")),
+            "bdp" | "x bdp" | "*bdp" | "bdps" => Some(format!("{number} BDP")),
+            unit if PACKETS.contains(&unit) => Some(format!("{number} packet")),
+            // A unit of time or of volume, which its own type knows.
+            _ => text.parse::<Duration>().err()?.meant().map(str::to_owned),
+        }
     }
 }
 
@@ -178,12 +216,13 @@ impl fmt::Display for Limit {
             }
             Self::Fixed(QueueLimit { amount, unit: QueueUnit::Bytes }) => write!(f, "{amount} B"),
             Self::Bdp(multiple) => write!(f, "{multiple} BDP"),
+            Self::Time(time) => time.fmt(f),
         }
     }
 }
 
 written_as_text! {
-    Limit: "Limit", "A queue's limit: packets, bytes, a multiple of the bandwidth-delay product, or unlimited.", "1 BDP";
+    Limit: "Limit", "A queue's limit: packets, bytes, a multiple of the bandwidth-delay product, the time to send it at the link's `rate`, or unlimited.", "50 packet";
 }
 
 #[cfg(test)]
@@ -248,6 +287,35 @@ mod tests {
         assert!(mark.is_reached(held(300), 100, false));
         assert!(!mark.is_reached(held(199), 100, true));
         assert!(mark.is_reached(held(200), 100, true));
+    }
+
+    #[test]
+    fn a_limit_in_time_is_what_the_link_sends_in_it() {
+        let limit: Limit = "50 ms".parse().unwrap();
+        assert_eq!(limit.to_string(), "50 ms");
+        // 20 Mbit/s for 50 ms are 1 Mbit, 125,000 bytes, whatever the round trip.
+        let resolved = limit.resolve(Rate::from_bps(20_000_000), Duration::from_millis(7));
+        assert_eq!(resolved, QueueLimit { amount: 125_000, unit: QueueUnit::Bytes });
+    }
+
+    #[test]
+    fn a_limit_by_habit_is_told_with_the_text_to_write() {
+        for (text, meant) in [
+            ("100", "100 packet"),
+            ("100 pkts", "100 packet"),
+            ("100p", "100 packet"),
+            ("1 bdp", "1 BDP"),
+            ("64 KB", "64 kB"),
+            ("64k", "64 kB"),
+            ("50 msec", "50 ms"),
+            ("inf", "unlimited"),
+        ] {
+            let said = text.parse::<Limit>().unwrap_err().to_string();
+            assert!(said.starts_with(&format!("`{text}`: write \"{meant}\" (")), "{said}");
+        }
+        assert!(
+            "much".parse::<Limit>().unwrap_err().to_string().contains("is not a limit such as")
+        );
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub struct PieConfig {
     pub ecn: bool,
     /// The probability from which packets that ask for ECN are dropped, too.
     // §5.1.
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub mark_below: f64,
     /// True if drops keep a distance from one another.
     // §5.4.
@@ -83,6 +85,8 @@ impl Described for Pie {
     type Settings = PieConfig;
 
     const KIND: &'static str = "pie";
+
+    const ALSO: &'static [&'static str] = &["docsis_pie", "fq_pie"];
     const SOURCE: &'static str = "RFC 8033";
 
     fn limits(config: &PieConfig) -> Limits {

@@ -27,6 +27,8 @@ pub struct RedConfig {
     /// The weight of a new sample in the average, above 0 and up to 1.
     pub weight: f64,
     /// The probability as the average comes to `max_th`, above 0 and up to 1.
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub max_p: f64,
     /// True if the probability rises from `max_p` to 1 between `max_th` and twice that; otherwise
     /// all arrivals are dropped from `max_th` on.
@@ -62,6 +64,8 @@ impl Described for Red {
     type Settings = RedConfig;
 
     const KIND: &'static str = "red";
+
+    const ALSO: &'static [&'static str] = &["ared", "gred"];
     const SOURCE: &'static str = "Floyd and Jacobson 1993";
 
     fn limits(config: &RedConfig) -> Limits {
@@ -142,7 +146,7 @@ pub struct Red {
 fn amount(limit: Limit) -> f64 {
     match limit {
         Limit::Fixed(limit) => limit.amount as f64,
-        Limit::Bdp(multiple) => unreachable!("{multiple} BDP is resolved before the queue is made"),
+        other => unreachable!("{other} is resolved before the queue is made"),
     }
 }
 

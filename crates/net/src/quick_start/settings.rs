@@ -47,7 +47,12 @@ pub struct QuickStartAdmission {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Rate>,
     /// The share of the capacity, 0 to 1; default: 1 with `slots`, 0.85 with `target`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "ackclock_units::share::read_if_given"
+    )]
+    #[schemars(with = "Option<ackclock_units::share::Share>")]
     pub threshold: Option<f64>,
     /// The length of a slot; default: 1 s with `slots`, 150 ms with `target`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

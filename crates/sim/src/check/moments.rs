@@ -111,10 +111,10 @@ fn check_rate(
         );
     }
     let multiple = event.set.as_ref().and_then(|set| set.queue.as_ref()).map(|queue| queue.limit);
-    if rate.0.is_none() && matches!(multiple, Some(Limit::Bdp(_))) {
+    if rate.0.is_none() && matches!(multiple, Some(Limit::Bdp(_) | Limit::Time(_))) {
         return refuse(
             &key("set.queue.limit"),
-            "a bandwidth-delay product at 0 bit/s is nothing; expected packets or bytes",
+            "at 0 bit/s a bandwidth-delay product or a time is no queue; expected packets or bytes",
         );
     }
     Ok(())
@@ -164,7 +164,7 @@ pub fn check_event(
         }
         (None, Some(flow)) => {
             if !matches!(scenario.topology, Topology::Graph { .. }) {
-                return refuse(&key("flow"), "a dumbbell's flows have one way; name a link");
+                return refuse(&key("flow"), "only a graph's flows have several ways; name a link");
             }
             if event.set.is_some() {
                 return refuse(&key("set"), "a flow's new way is `via`; leave this key out");

@@ -69,10 +69,10 @@ pub fn check(n: usize, class: &Traffic, scenario: &Scenario) -> Result {
     check_line(&key("access.client"), &class.access.client)?;
     check_line(&key("access.server"), &class.access.server)?;
     match scenario.topology {
-        Topology::Dumbbell { .. } => {
+        Topology::Path(_) | Topology::Dumbbell { .. } => {
             for (word, node) in [("from", &class.from), ("to", &class.to)] {
                 if node.is_some() {
-                    return refuse(&key(word), "a dumbbell has no nodes; `clients` names a side");
+                    return refuse(&key(word), "only a graph has nodes; `clients` names a side");
                 }
             }
         }

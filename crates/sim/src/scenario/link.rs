@@ -1,7 +1,7 @@
 //! Links, and how they are joined.
 
 use ackclock_net::{
-    ChannelConfig, Discipline, Loss, QuickStartSpec, RcpConfig, Reorder, XcpConfig,
+    ChannelConfig, Discipline, Limit, Loss, QuickStartSpec, RcpConfig, Reorder, XcpConfig,
 };
 use ackclock_units::{Duration, Rate};
 use schemars::JsonSchema;
@@ -24,12 +24,65 @@ pub enum Topology {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         access_right: Option<LinkSpec>,
     },
+    /// One link, `bottleneck`, that all flows share.
+    Path(PathSpec),
     /// Any nodes, joined by named links; flows take the path of least delay.
     Graph {
         /// The links.
         #[serde(rename = "link")]
         links: Vec<GraphLink>,
     },
+}
+
+/// A path as those at its ends see it: a rate, a round-trip time, a buffer.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct PathSpec {
+    /// The rate of the link, both ways.
+    pub rate: Rate,
+    /// The round-trip time of an empty path: half of it is the delay of each way.
+    pub rtt: Duration,
+    /// The most that waits in front of the link, drop-tail, both ways. Default: one bandwidth-delay product.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<Limit>,
+    /// The queue in the place of `buffer`, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Discipline>,
+    /// Packets that are lost after they were sent, both ways: a probability such as `0.01` or `"1 %"`,
+    /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub loss: Loss,
+    /// Packets that others overtake, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// The channel that takes the place of a constant rate, both ways; `rate` is its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelConfig>,
+}
+
+impl PathSpec {
+    /// The link that it is, whose delay is half of the round trip.
+    pub fn link(&self) -> LinkSpec {
+        let there = self.rtt / 2;
+        let back = self.rtt.saturating_sub(there);
+        let differs = ReverseSpec { delay: Some(back), ..ReverseSpec::default() };
+        let buffer = self.buffer.map(Discipline::fifo);
+        LinkSpec {
+            rate: self.rate,
+            channel: self.channel.clone(),
+            delay: there,
+            queue: self.queue.or(buffer),
+            reorder: self.reorder,
+            duplicate: 0.0,
+            corrupt: 0.0,
+            loss: self.loss,
+            quick_start: None,
+            rcp: None,
+            xcp: None,
+            reverse: (there != back).then_some(differs),
+        }
+    }
 }
 
 /// A link: it holds packets in a queue, puts them on the wire at its rate, and delivers them a
@@ -52,13 +105,23 @@ pub struct LinkSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
     /// The probability that a packet arrives twice, both ways.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "ackclock_units::share::read"
+    )]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub duplicate: f64,
     /// The probability that a bit of a packet is flipped on the way, both ways: the host that it is
     /// for discards it, as its checksum is wrong.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(
+        default,
+        skip_serializing_if = "is_default",
+        deserialize_with = "ackclock_units::share::read"
+    )]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub corrupt: f64,
-    /// Packets that are lost after they were sent, both ways: a probability such as `0.01`,
+    /// Packets that are lost after they were sent, both ways: a probability such as `0.01` or `"1 %"`,
     /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Loss,
@@ -103,10 +166,20 @@ pub struct ReverseSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
     /// The probability that a packet arrives twice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "ackclock_units::share::read_if_given"
+    )]
+    #[schemars(with = "Option<ackclock_units::share::Share>")]
     pub duplicate: Option<f64>,
     /// The probability that a bit of a packet is flipped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "ackclock_units::share::read_if_given"
+    )]
+    #[schemars(with = "Option<ackclock_units::share::Share>")]
     pub corrupt: Option<f64>,
     /// The treatment of Quick-Start requests by the router in front of the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]

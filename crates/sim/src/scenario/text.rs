@@ -9,7 +9,7 @@ use super::{Every, Span};
 
 written_as_text! {
     Span: "Span", "A duration, or a number of the flow's base round trips: a number and RTT.", "5 RTT";
-    Every: "Every", "The moments of a record: change, or an interval.", "change";
+    Every: "Every", "The moments of a record: change, or an interval.", "10 ms";
 }
 
 impl FromStr for Every {

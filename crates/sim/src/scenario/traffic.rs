@@ -72,10 +72,17 @@ pub struct Traffic {
 
 /// A utilisation to reach.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a share such as 0.9, or { target, within, link }")]
+#[serde(
+    untagged,
+    expecting = "expected a share such as 0.9 or \"90 %\", or { target, within, link }"
+)]
 pub enum UtilisationSpec {
     /// The share, of a dumbbell's bottleneck.
-    Share(f64),
+    Share(
+        #[serde(deserialize_with = "ackclock_units::share::read")]
+        #[schemars(with = "ackclock_units::share::Share")]
+        f64,
+    ),
     /// In full.
     Full(UtilisationFull),
 }
@@ -85,9 +92,12 @@ pub enum UtilisationSpec {
 #[serde(deny_unknown_fields)]
 pub struct UtilisationFull {
     /// The share of time in which the link is to send, over the whole run.
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub target: f64,
     /// The distance from the target at which the search may end.
-    #[serde(default = "a_hundredth")]
+    #[serde(default = "a_hundredth", deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub within: f64,
     /// The link.
     #[serde(default = "bottleneck")]
@@ -163,6 +173,8 @@ pub struct VariantFeedback {
     /// The sender above.
     pub congested: Variant,
     /// The share.
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
     pub threshold: f64,
     /// Over how many connections it is taken: each weighs less than the next by one part in so many.
     #[serde(default = "hundred")]

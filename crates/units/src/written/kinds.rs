@@ -17,6 +17,19 @@ pub struct Kind {
     pub title: &'static str,
     /// The document that says how it works; empty if it needs none.
     pub source: &'static str,
+    /// Words for it in other tools, which are refused with a hint.
+    pub also: &'static [&'static str],
+    /// The list that a file may stand for, if there is one.
+    pub file: Option<ListFile>,
+}
+
+/// A list of a kind's settings that a file may stand for, by the key `file`.
+#[derive(Clone, Copy, Debug)]
+pub struct ListFile {
+    /// The key of the list.
+    pub list: &'static str,
+    /// The keys that say more of the file, and what they say.
+    pub beside: &'static [(&'static str, &'static str)],
 }
 
 /// A table whose `kind` was read, and the rest of it.
@@ -93,11 +106,27 @@ fn form(kind: &Kind, settings: &Schema) -> Schema {
     let mut form = settings.as_object().expect("settings are a table").clone();
     let properties = form.entry("properties").or_insert_with(|| json!({}));
     properties["kind"] = json!({ "type": "string", "const": kind.word });
+    if let Some(ListFile { list, beside }) = kind.file {
+        let says = format!(
+            "The name of a file in the place of `{list}`: from the folder of the scenario file, or in Python from the \
+             current one."
+        );
+        properties["file"] = json!({ "type": ["string", "null"], "description": says });
+        for (key, says) in beside {
+            properties[key] = json!({ "type": ["string", "null"], "description": says });
+        }
+    }
     let required = form.entry("required").or_insert_with(|| json!([]));
-    required.as_array_mut().expect("a list of keys").insert(0, json!("kind"));
+    let required = required.as_array_mut().expect("a list of keys");
+    // Readers of files say what is missing if neither stands there.
+    required.retain(|key| kind.file.is_none_or(|file| key != file.list));
+    required.insert(0, json!("kind"));
     form.insert("title".to_owned(), json!(kind.title));
     if !kind.source.is_empty() {
         form.insert("source".to_owned(), json!(kind.source));
+    }
+    if !kind.also.is_empty() {
+        form.insert("also".to_owned(), json!(kind.also));
     }
     form.insert("additionalProperties".to_owned(), json!(false));
     form.remove("$schema");
@@ -116,8 +145,15 @@ macro_rules! read_by_kind {
                     word: <$Kind as Described>::KIND,
                     title: stringify!($Kind),
                     source: <$Kind as Described>::SOURCE,
+                    also: <$Kind as Described>::ALSO,
+                    file: <$Kind as Described>::FILE,
                 },)*
             ];
+
+            /// The list that a file may stand for in a table of this `kind`.
+            pub fn list_file(kind: &str) -> Option<$crate::written::kinds::ListFile> {
+                Self::KINDS.iter().find(|known| known.word == kind)?.file
+            }
 
             /// The word that names it in a scenario.
             pub const fn kind(&self) -> &'static str {

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 import ackclock as ac
+from ackclock.estimates import estimate
 from ackclock.studies.altman1997 import model, runs_bursts
 from ackclock.studies.altman1997.analysis_map import (
     RTT_LIMIT,
@@ -24,7 +25,6 @@ from ackclock.studies.altman1997.published import Case, cases
 from ackclock.studies.altman1997.runs import TRACED, predict
 from ackclock.studies.altman1997.scenarios import Plan
 from ackclock.studies.framework.reduce import sum_of
-from ackclock.studies.framework.stats import estimate
 from ackclock.studies.framework.study import ByName
 
 

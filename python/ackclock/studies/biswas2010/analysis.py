@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from ackclock.estimates import Estimate, estimate
 from ackclock.studies.biswas2010.scenarios import Plan
 from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.framework.stats import Estimate, estimate
 from ackclock.studies.framework.study import ByName
 
 GROUP = ("mix", "mode", "n", "variant", "rival", "cwv_rto", "period_s", "delay_s", "choice")

@@ -6,19 +6,21 @@ studies shows, by :func:`listed`, which imports the rest when it is asked to run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-import polars as pl
-from rich.console import Console
-
 import ackclock as ac
+from ackclock.extras import REPORT, need
 from ackclock.studies.framework.claims import Claim, ClaimResult, Study
 
 if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import Console
+
     from ackclock.report.page import Page
     from ackclock.studies.framework.live import Live
     from ackclock.studies.framework.page import PageContext
@@ -202,8 +204,26 @@ def _is_needed(part: str, names: tuple[str, ...]) -> bool:
     return part in names or part.partition("-")[0] in names
 
 
-def listed(key: str, title: str, citation: str, figures: Mapping[str, str]) -> Study:
-    """Return a study as lists show it; its module ``study`` has the ``DEFINITION``."""
+@contextmanager
+def _memory(needed: str) -> Generator[None]:
+    """Raise the budget of memory to what is needed, for as long as it lasts."""
+    before, _ = ac.allow()
+    after, _ = ac.allow(needed)
+    if after < before:
+        ac.allow(f"{before:.0f} B")
+    try:
+        yield
+    finally:
+        ac.allow(f"{before:.0f} B")
+
+
+def listed(
+    key: str, title: str, citation: str, figures: Mapping[str, str], *, memory: str = "4 GB"
+) -> Study:
+    """Return a study as lists show it; its module ``study`` has the ``DEFINITION``.
+
+    ``memory`` is the budget that its runs need, which they have if the process has no larger one.
+    """
 
     def run(
         out: Path,
@@ -213,9 +233,11 @@ def listed(key: str, title: str, citation: str, figures: Mapping[str, str]) -> S
         console: Console,
         figure: str | None = None,
     ) -> list[ClaimResult]:
+        need("studies need", *REPORT, extra="studies")
         definition: Definition[Any, Any] = import_module(f"ackclock.studies.{key}.study").DEFINITION
-        return definition.reproduce(
-            out, quick=quick, threads=threads, console=console, figure=figure
-        )
+        with _memory(memory):
+            return definition.reproduce(
+                out, quick=quick, threads=threads, console=console, figure=figure
+            )
 
     return Study(key=key, title=title, citation=citation, run=run, figures=figures)

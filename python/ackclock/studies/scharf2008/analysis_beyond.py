@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.stats import estimate
+from ackclock.estimates import estimate
 
 
 def waits(rows: pl.DataFrame) -> pl.DataFrame:

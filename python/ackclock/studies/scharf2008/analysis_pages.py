@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.stats import estimate
+from ackclock.estimates import estimate
 
 
 def summary(pages: pl.DataFrame) -> pl.DataFrame:

@@ -30,4 +30,5 @@ STUDY = listed(
         "Models for Generating Synthetic HTTP Source Traffic”, INFOCOM 2004."
     ),
     figures=FIGURES,
+    memory="12 GB",
 )

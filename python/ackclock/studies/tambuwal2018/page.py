@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
+from ackclock.estimates import Estimate, estimate
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.framework.stats import Estimate, estimate
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.published import TABLE_2, TABLE_3
 from ackclock.studies.tambuwal2018.runs import found_rate

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from ackclock.estimates import estimate
 from ackclock.studies.framework.reduce import mean_of, sum_of
-from ackclock.studies.framework.stats import estimate
 from ackclock.studies.framework.study import ByName
 from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
 

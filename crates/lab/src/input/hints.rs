@@ -1,0 +1,114 @@
+//! Words that people write by habit or in other tools, and the word here that they mean.
+
+use serde_json::{Map, Value};
+
+use super::nearest;
+
+/// Keys, and what others call them; the first that exists where the word stands is meant.
+const KEYS: &[(&str, &[&str])] = &[
+    ("rate", &["bandwidth", "bw", "capacity", "speed", "bitrate", "bit_rate", "throughput"]),
+    ("delay", &["latency", "propagation", "propagation_delay", "prop_delay", "owd", "rtt"]),
+    ("rtt", &["delay", "latency", "base_rtt", "min_rtt"]),
+    ("limit", &["size", "buffer", "capacity", "length", "depth", "max", "max_size", "packets"]),
+    ("buffer", &["limit", "queue_size", "buffer_size", "bufsize"]),
+    ("queue", &["buffer", "limit", "aqm", "qdisc", "queue_size", "buffer_size", "discipline"]),
+    ("loss", &["plr", "loss_rate", "packet_loss", "error_rate", "drop"]),
+    ("reorder", &["reordering"]),
+    ("duration", &["time", "length", "runtime", "sim_time", "run_time", "stop", "until", "end"]),
+    ("seed", &["seeds", "random_seed", "rng"]),
+    ("title", &["name", "description"]),
+    ("topology", &["network"]),
+    ("bottleneck", &["link", "shared", "core"]),
+    ("flow", &["flows", "connection", "connections", "sender", "senders"]),
+    ("traffic", &["web", "class", "classes"]),
+    ("cross_traffic", &["background", "udp", "cross"]),
+    ("event", &["change", "changes"]),
+    ("measure", &["window", "measurement"]),
+    (
+        "variant",
+        &[
+            "cc",
+            "cca",
+            "algorithm",
+            "congestion_control",
+            "congestion",
+            "tcp_variant",
+            "law",
+            "protocol",
+        ],
+    ),
+    ("app", &["application", "source"]),
+    ("name", &["id", "label"]),
+    ("count", &["number", "n", "num", "flows"]),
+    ("start", &["begin", "start_time", "starts", "at"]),
+    ("from", &["start", "begin", "at", "since", "source", "src"]),
+    ("to", &["dest", "destination", "dst", "target"]),
+    ("until", &["to", "end", "stop"]),
+    ("for", &["length", "lasts", "duration", "until", "to", "end", "stop"]),
+    ("every", &["interval", "period", "step", "rate"]),
+    ("size", &["bytes", "volume", "length", "amount", "data"]),
+    ("initial_window", &["iw", "initcwnd", "init_cwnd", "initial_cwnd"]),
+    ("receive_window", &["rcvbuf", "rwnd", "receive_buffer", "rcv_buf", "window"]),
+    ("delayed_ack", &["delack", "delayed_acks", "ack_delay"]),
+    ("mss", &["segment_size", "segsize", "packet_size", "mtu"]),
+    ("min_rto", &["rto_min", "rtomin"]),
+    ("utilisation", &["load", "utilization"]),
+    ("arrivals", &["rate", "interarrival"]),
+    ("clients", &["direction", "side"]),
+    ("times_ms", &["times", "trace"]),
+    ("unit", &["units"]),
+];
+
+/// The key of `known` that `word` means.
+pub(super) fn key<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let known = || known.iter().copied();
+    let lower = word.to_lowercase();
+    let exact = known().find(|key| key.eq_ignore_ascii_case(&lower));
+    // In the order of the list above, which has the likelier first.
+    let habit = || {
+        let mut meant = KEYS.iter().map(|(key, _)| *key).filter(|key| by_habit(word, key));
+        meant.find_map(|meant| known().find(|key| *key == meant))
+    };
+    exact.or_else(habit).or_else(|| nearest(word, known()))
+}
+
+/// True if `word` is a word of other tools for `key`.
+pub(super) fn by_habit(word: &str, key: &str) -> bool {
+    let lower = word.to_lowercase();
+    KEYS.iter().any(|(known, others)| *known == key && others.contains(&&*lower))
+}
+
+/// The word of `known` that `word` means, of which each may list words of other tools.
+pub(super) fn word<'a>(word: &str, known: &[(&'a str, Vec<&'a str>)]) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let said = plain(word);
+    let exact = known.iter().find(|(word, _)| plain(word) == said);
+    let by_habit = || known.iter().find(|(_, also)| also.iter().any(|other| plain(other) == said));
+    exact
+        .or_else(by_habit)
+        .map(|(word, _)| *word)
+        .or_else(|| nearest(word, known.iter().map(|(word, _)| *word)))
+}
+
+/// A value as TOML has it, if it is short.
+pub(super) fn written(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => format!("\"{text}\""),
+        Value::Object(table) => table_of(table.iter().map(|(key, value)| (&**key, value)))?,
+        value => value.to_string(),
+    };
+    (text.len() <= 60 && !text.contains('`')).then_some(text)
+}
+
+/// An inline table.
+fn table_of<'a>(entries: impl Iterator<Item = (&'a str, &'a Value)>) -> Option<String> {
+    let entries: Option<Vec<String>> =
+        entries.map(|(key, value)| Some(format!("{key} = {}", written(value)?))).collect();
+    Some(format!("{{ {} }}", entries?.join(", ")))
+}
+
+/// The only number of a table, and its key.
+pub(super) fn lone_number(table: &Map<String, Value>) -> Option<&Value> {
+    let mut numbers = table.values().filter(|value| value.is_number());
+    numbers.next().filter(|_| numbers.next().is_none())
+}
