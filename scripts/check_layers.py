@@ -46,7 +46,9 @@ LAW: Mapping[str, frozenset[str]] = {
     # The kernel's TCP is one of the stacks that `script` runs scripts against.
     "live": _CORE | {"wire", "sim", "script", "writer"},
     "script": frozenset({"units", "packet", "tcp", "wire"}),
-    "lab": _CORE | {"wire", "sim", "theory", "live", "script", "writer"},
+    # Laws that a shared library has.
+    "foreign": frozenset({"units", "tcp"}),
+    "lab": _CORE | {"wire", "sim", "theory", "live", "script", "writer", "foreign"},
     "python": frozenset({"lab", "theory"}),
 }
 

@@ -4,6 +4,8 @@ from . import theory as theory
 from .api import (
     Part as Part,
     allow as allow,
+    get_include as get_include,
+    load_law as load_law,
     build_id as build_id,
     packmime as packmime,
     run as run,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
 
-__all__ = ["AllowPrograms", "AsJson", "AsRoot", "Receiver", "Sender"]
+from ackclock import _printing as printing
+from ackclock.api import load_law
+from ackclock.errors import BadInput
+
+__all__ = ["AllowPrograms", "AsJson", "AsRoot", "Laws", "Receiver", "Sender", "load_laws"]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AllowPrograms = Annotated[
@@ -29,3 +34,22 @@ Receiver = Annotated[
     Literal["kernel", "ackclock"] | None,
     typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
 ]
+Laws = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--law",
+        metavar="NAME=FILE",
+        help="A law of your own, in a shared library, which runs with all rights of this process. "
+        "The scenario names it; may be repeated.",
+    ),
+]
+
+
+def load_laws(laws: Sequence[str] | None) -> None:
+    """Load the laws that the command line names, and say so."""
+    for law in laws or ():
+        name, equals, file = law.partition("=")
+        if not (name and equals and file):
+            raise BadInput(f"--law: `{law}` is not NAME=FILE, such as mine=./libmine.so")
+        load_law(name, file)
+        printing.say(f"law `{name}` loaded from {file}")

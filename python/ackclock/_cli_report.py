@@ -12,7 +12,7 @@ import typer
 
 from ackclock import _printing as printing
 from ackclock._cli_live import refuse_programs
-from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Receiver, Sender
+from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver, Sender, load_laws
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def report(
     sender: Sender = None,
     receiver: Receiver = None,
     allow_programs: AllowPrograms = False,
+    law: Laws = None,
     as_root: AsRoot = False,
     as_json: AsJson = False,
 ) -> None:
@@ -56,6 +57,7 @@ def report(
     from ackclock.report.scenario import for_report
     from ackclock.writing import Folder
 
+    load_laws(law)
     live = {
         "--sender": sender,
         "--receiver": receiver,

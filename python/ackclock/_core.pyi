@@ -24,6 +24,7 @@ __all__ = [
     "drill",
     "judge",
     "live",
+    "load_law",
     "load_scenario",
     "packmime",
     "play",
@@ -189,6 +190,9 @@ def seconds(key: str, text: str) -> float:
 
 def bits_per_second(key: str, text: str) -> float:
     """Return the bits per second of a rate such as ``10 Mbit/s``, which stands under ``key``. Raises BadInput."""
+
+def load_law(name: str, path: str) -> None:
+    """Load the law of a shared library under a name, for as long as this process runs. Raises BadInput."""
 
 def share(key: str, text: str) -> float:
     """Return the share of a text in percent such as ``1 %``, which stands under ``key``. Raises BadInput."""

@@ -27,7 +27,7 @@ from ackclock._cli_live import (
     theory_lines,
 )
 from ackclock._cli_new import new
-from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Receiver, Sender
+from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver, Sender, load_laws
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
@@ -220,6 +220,7 @@ def run(
         bool, typer.Option("--busy", help="Let the path poll for packets, in a live run.")
     ] = False,
     allow_programs: AllowPrograms = False,
+    law: Laws = None,
     as_root: AsRoot = False,
     as_json: AsJson = False,
     as_csv: Annotated[
@@ -234,6 +235,7 @@ def run(
     """Run one scenario."""
     from ackclock.api import ScenarioFile
 
+    load_laws(law)
     told = _Told.of(out, as_json=as_json, as_csv=as_csv)
     if pcap_link and pcap is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
@@ -421,10 +423,12 @@ def compare(
         typer.Option(metavar="DIR", help="Write a page of figures and tables into this folder."),
     ] = None,
     allow_programs: AllowPrograms = False,
+    law: Laws = None,
     as_root: AsRoot = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the same scenario on several substrates, or with several senders, side by side."""
+    load_laws(law)
     substrates = _substrates(on)
     names = [] if variants is None else _words_outside_parentheses(variants)
     scenario = ackclock.Scenario.from_file(file)

@@ -52,3 +52,9 @@ pub fn variant_slug(variant: &str) -> String {
 pub fn registry() -> String {
     ackclock_lab::registry()
 }
+
+/// Load the law of a shared library under a name, for as long as this process runs. Raises ``BadInput``.
+#[pyfunction]
+pub fn load_law(name: &str, path: std::path::PathBuf) -> PyResult<()> {
+    guarded(|| ackclock_lab::load_law(name, &path))
+}

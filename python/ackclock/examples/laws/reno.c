@@ -1,7 +1,7 @@
 /* Reno (RFC 5681) as a law of one's own, in C.
  *
- *   cc -O2 -shared -fPIC -I include -o libreno_in_c.so reno.c
- *   ackclock run first.toml --law mine=./libreno_in_c.so
+ *   cc -O2 -shared -fPIC -I "$(python -c 'import ackclock; print(ackclock.get_include())')" -o libmine.so reno.c
+ *   ackclock run FILE --law mine=./libmine.so
  *
  * It leaves the same bytes as the built-in `reno`, which a test holds it to.
  */
