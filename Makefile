@@ -36,8 +36,8 @@ PYTHON_FILES := python scripts
 PROFILE ?= dev
 TEST_FLAGS ?=
 SAMPLE ?= 60
-# The Cargo profile of the wheel for the other processor.
-OTHER_PROFILE ?= release
+# The Cargo profile of `make wheels`.
+WHEELS_PROFILE ?= release
 # `make wheel` builds the engine twice: first to count which branches are common, then with those counts
 # (decision 32). `make LEARN=off wheel` leaves the first build out.
 LEARN ?= on
@@ -45,12 +45,10 @@ ifeq ($(LEARN),on)
 LEARNED := target/profile/ackclock.profdata
 endif
 
-# Wheels are linked by zig (requirements/wheel.txt), which knows the symbols of older C libraries and of the other
-# processor: they run with glibc 2.28 and later.
+# Wheels for others are linked by zig (requirements/wheel.txt), which knows the symbols of older C libraries and of the
+# other processor: they run with glibc 2.28 and later.
 GLIBC := manylinux_2_28
-ARCH := $(shell uname -m)
-OTHER := $(if $(filter x86_64,$(ARCH)),aarch64,x86_64)
-ZIGGED = PATH="$(ROOT)/.venv-zig/bin:$$PATH" $(BIN)/maturin build --quiet --out dist --zig --compatibility $(GLIBC)
+ARCHITECTURES := x86_64 aarch64
 
 .PHONY: help
 help: ## This list
@@ -60,15 +58,15 @@ help: ## This list
 build: .venv/.installed ## .venv with the command .venv/bin/ackclock (no link-time optimisation)
 
 .PHONY: wheel
-wheel: dist/.built ## dist/*.whl for this processor, on machines without Rust: optimised across crates, from a profile
+wheel: dist/.built ## dist/*.whl, for machines as new as this one without Rust: optimised across crates, from a profile
 
-# A target of its own, and not in CI: the second wheel takes ten minutes on two cores.
+# A target of its own, and not in CI: each of them takes ten minutes on two cores.
 .PHONY: wheels
-wheels: wheel dist/.other ## That, and a wheel for the other of x86-64 and arm64 (without a profile)
+wheels: $(ARCHITECTURES:%=dist/wheels/.%) ## dist/wheels/*.whl: x86-64 and arm64, glibc 2.28 and later, without a profile
 
 .PHONY: test-wheel
 test-wheel: wheel ## Install the wheel without Rust in a new environment, and run a study with it
-	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*_$(ARCH).whl
+	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*.whl
 
 .PHONY: demo
 demo: build ## Reproduce the study altman1997 and say where its report lies
@@ -218,29 +216,30 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	@touch $@
 
 # An empty file of counts says that they cannot be made here.
-dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime .venv-zig/.installed
+dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
 	@mkdir -p dist
-	@rm -f dist/*_$(ARCH).whl
+	@rm -f dist/*.whl
 	export ACKCLOCK_BUILD="wheel without a profile"; \
 	if [ -s "$(LEARNED)" ]; then export ACKCLOCK_BUILD=wheel \
 	CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
-	$(ZIGGED) --profile release --interpreter $(BIN)/python --target $(ARCH)-unknown-linux-gnu
-	if [ -s "$(LEARNED)" ]; then \
-	scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/$(ARCH)-unknown-linux-gnu/release; fi
+	$(BIN)/maturin build --profile release --quiet --interpreter $(BIN)/python --out dist
+	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
 	@touch $@
 
-# Counts of one processor's build are of no use to the other's: its functions have other names.
-dist/.other: .venv/.sources $(SOURCES) .venv/.runtime .venv-zig/.installed
-	@mkdir -p dist
-	@rm -f dist/*_$(OTHER).whl
-	rustup target add $(OTHER)-unknown-linux-gnu
-	ACKCLOCK_BUILD="wheel without a profile" $(ZIGGED) --profile $(OTHER_PROFILE) --target $(OTHER)-unknown-linux-gnu
+# With zig the engine's functions have other names than those that `scripts/profile.sh` counts, on x86-64 too.
+dist/wheels/.%: .venv/.sources $(SOURCES) .venv/.runtime .venv-zig/.installed
+	@mkdir -p dist/wheels
+	@rm -f dist/wheels/*_$*.whl
+	rustup target add $*-unknown-linux-gnu
+	PATH="$(ROOT)/.venv-zig/bin:$$PATH" ACKCLOCK_BUILD="wheel without a profile" \
+	$(BIN)/maturin build --profile $(WHEELS_PROFILE) --quiet --zig --compatibility $(GLIBC) \
+	--target $*-unknown-linux-gnu --out dist/wheels
 	@touch $@
 
 dist/.venv/.installed: dist/.built requirements/runtime.txt
 	"$(PYTHON)" -m venv --clear dist/.venv
 	dist/.venv/bin/python -m pip install --quiet --require-hashes --requirement requirements/runtime.txt
-	dist/.venv/bin/python -m pip install --quiet --no-deps dist/*_$(ARCH).whl
+	dist/.venv/bin/python -m pip install --quiet --no-deps dist/*.whl
 	@touch $@
 
 .PHONY: FORCE

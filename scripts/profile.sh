@@ -36,13 +36,11 @@ fi
 
 runs="$PWD/target/profile/runs"
 rm -rf "$runs"
-# For a named target, as the wheel is built, since names of functions depend on that, too.
-target=$(rustc --version --verbose | sed -n 's/^host: //p')
 # Both packages, so that every crate has the features that it has in the wheel, and nothing of the release profile
 # changed, not even the debug information: names of functions depend on either. And optimised across crates as the
 # wheel is: counts of a build without that were of no use.
 CARGO_ENCODED_RUSTFLAGS="-Cprofile-generate=$runs" \
     cargo build --release --quiet --locked --package ackclock-python --package ackclock-sim \
-    --example train --target "$target" --target-dir target/profile/build
-"target/profile/build/$target/release/examples/train" >target/profile/train.log
+    --example train --target-dir target/profile/build
+target/profile/build/release/examples/train >target/profile/train.log
 "$tools/llvm-profdata" merge --sparse --output "$file" "$runs"

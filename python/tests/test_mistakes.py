@@ -175,7 +175,7 @@ IN_FILES = [
     ('"download"\nevery', '"dowload"\nevery', "did you mean `download`?"),
     ('flow = "download"', 'link = "bottlneck"', "did you mean `bottleneck`?"),
     ("[topology.bottleneck]", '[topology.bottleneck]\nchannel = "mahimahi"', 'kind = "trace"'),
-    # What is missing, and what cannot be.
+    # Keys that are missing, and values that cannot be.
     (RATE, "", 'missing, expected text such as "10 Mbit/s"'),
     ('duration = "30 s"\n', "", "duration: missing"),
     (VARIANT, "", "variant: missing"),

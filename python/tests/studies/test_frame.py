@@ -8,10 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+import ackclock as ac
 from ackclock.estimates import estimate, t_975
 from ackclock.studies.framework.claims import Claim, Observation, Predicate, decide, plain
 from ackclock.studies.framework.simulation import BrokenRunError, check_conservation
 from ackclock.studies.framework.stats import autocorrelation
+from ackclock.studies.framework.study import budget
 
 
 def predicate(tolerance: float = 0.1) -> Predicate[list[float]]:
@@ -171,3 +173,13 @@ def test_conservation_over_a_window_counts_what_was_queued_before() -> None:
     check_conservation(pl.concat([before, steady]))
     with pytest.raises(BrokenRunError, match="window steady"):
         check_conservation(pl.concat([before, steady.with_columns(pl.col("offered_packets") + 1)]))
+
+
+def test_a_study_has_the_memory_that_it_needs() -> None:
+    before, _ = ac.allow()
+    with budget("12 GB"):
+        assert ac.allow()[0] == 12e9
+    assert ac.allow()[0] == before
+    # A budget that is larger stays.
+    with budget("1 MB"):
+        assert ac.allow()[0] == before

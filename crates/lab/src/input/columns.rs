@@ -2,9 +2,9 @@
 //! in which they are published.
 //!
 //! A file takes the place of a list: `quantiles = "websearch.txt"` with `unit = "B"`, `series = "5g.csv"` with
-//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. In a channel its key may be `file`, whatever the kind. The list is put in its place before the scenario is held against its schema, so
-//! that all that comes later knows lists alone. Messages name the line of a file and never repeat its text: a scenario
-//! may come from somebody who is not to see other files.
+//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. In a channel its key may be `file`, whatever the kind. The list is put in
+//! its place before the scenario is held against its schema, so that all that comes later knows lists alone. Messages
+//! name the line of a file and never repeat its text: a scenario may come from somebody who is not to see other files.
 
 use std::path::Path;
 

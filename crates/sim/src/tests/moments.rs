@@ -290,7 +290,7 @@ fn what_cannot_be_is_refused_by_name() {
         (
             "",
             r#", "event": [{"at": "1 s", "flow": "f", "via": ["bottleneck"]}]"#,
-            "event[0].flow: a dumbbell's flows have one way; name a link",
+            "event[0].flow: only a graph's flows have several ways; name a link",
         ),
     ] {
         assert_eq!(refused(app, more), expected);
@@ -353,7 +353,7 @@ fn an_impossible_rate_of_an_event_is_refused() {
     };
     assert_eq!(
         refused("", r#"{"rate": "0 bit/s", "queue": {"limit": "1 BDP"}}"#),
-        "event[0].set.queue.limit: a bandwidth-delay product at 0 bit/s is nothing; expected packets or bytes"
+        "event[0].set.queue.limit: at 0 bit/s a bandwidth-delay product or a time is no queue; expected packets or bytes"
     );
     assert_eq!(
         refused(r#", "channel": {"kind": "trace", "times_ms": [1]}"#, r#"{"rate": "1 Mbit/s"}"#),

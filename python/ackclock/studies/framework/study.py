@@ -205,7 +205,7 @@ def _is_needed(part: str, names: tuple[str, ...]) -> bool:
 
 
 @contextmanager
-def _memory(needed: str) -> Generator[None]:
+def budget(needed: str) -> Generator[None]:
     """Raise the budget of memory to what is needed, for as long as it lasts."""
     before, _ = ac.allow()
     after, _ = ac.allow(needed)
@@ -235,7 +235,7 @@ def listed(
     ) -> list[ClaimResult]:
         need("studies need", *REPORT, extra="studies")
         definition: Definition[Any, Any] = import_module(f"ackclock.studies.{key}.study").DEFINITION
-        with _memory(memory):
+        with budget(memory):
             return definition.reproduce(
                 out, quick=quick, threads=threads, console=console, figure=figure
             )
