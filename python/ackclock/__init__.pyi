@@ -4,8 +4,6 @@ from . import theory as theory
 from .api import (
     Part as Part,
     allow as allow,
-    get_include as get_include,
-    load_law as load_law,
     build_id as build_id,
     packmime as packmime,
     run as run,
@@ -37,6 +35,10 @@ from .channels import (
     Rates as Rates,
     Trace as Trace,
     Wifi as Wifi,
+)
+from .checking import (
+    LawCheck as LawCheck,
+    check_law as check_law,
 )
 from .comparison import (
     Comparison as Comparison,
@@ -72,6 +74,12 @@ from .judging import (
     CaseDifference as CaseDifference,
     Judgement as Judgement,
     judge as judge,
+)
+from .laws import (
+    Growth as Growth,
+    get_include as get_include,
+    load_law as load_law,
+    register_law as register_law,
 )
 from .links import (
     Dumbbell as Dumbbell,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -47,12 +48,21 @@ def bench(
             metavar="OTHER", help="Another installed `ackclock`: run both in turns and compare."
         ),
     ] = None,
+    laws: Annotated[
+        bool,
+        typer.Option("--laws", help="Reno built in, in C and in Python: the cost of a law of your own."),
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the simulator's own speed."""
     from ackclock import bench as bench_module
 
+    if laws:
+        if peers or instructions or queue or against or workload or variant:
+            raise BadInput("--laws: alone, or with --quick and --json")
+        _bench_laws(quick=quick, as_json=as_json)
+        return
     variants = variant or list(bench_module.DEFAULT_VARIANTS)
     for each in variants:
         ackclock.variant_name(each)
@@ -75,6 +85,20 @@ def bench(
     console = printing.output()
     printing.print_table(bench_module.as_table(results))
     for note in bench_module.notes(results, plan):
+        console.print(note)
+
+
+def _bench_laws(*, quick: bool, as_json: bool) -> None:
+    from ackclock import bench, bench_laws
+
+    with printing.status("measuring") as status, bench.one_core():
+        costs = bench_laws.measure_laws(quick=quick, say=status)
+    if as_json:
+        printing.print_json([asdict(cost) for cost in costs])
+        return
+    console = printing.output()
+    printing.print_table(bench_laws.as_table(costs))
+    for note in bench_laws.notes(costs):
         console.print(note)
 
 

@@ -2,14 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 __all__ = [
+    "Ack",
     "BadInput",
+    "Congestion",
+    "Delivery",
     "Drill",
+    "LostData",
     "Place",
+    "Proposal",
+    "RecoveryEnd",
     "RouterBench",
+    "RttSample",
     "Run",
+    "SendStart",
+    "Start",
     "Table",
     "allow",
     "altman_infer",
@@ -18,6 +27,7 @@ __all__ = [
     "bench_short",
     "bits_per_second",
     "build",
+    "check_law",
     "check_scenario",
     "closed_to_programs",
     "copy_file",
@@ -25,12 +35,14 @@ __all__ = [
     "judge",
     "live",
     "load_law",
+    "load_law_at",
     "load_scenario",
     "packmime",
     "play",
     "programs_asked",
     "read_columns",
     "read_table",
+    "register_law",
     "registry",
     "response",
     "schema",
@@ -193,6 +205,140 @@ def bits_per_second(key: str, text: str) -> float:
 
 def load_law(name: str, path: str) -> None:
     """Load the law of a shared library under a name, for as long as this process runs. Raises BadInput."""
+
+def load_law_at(name: str, address: int) -> None:
+    """Register the law whose table of callbacks is at an address of this process. Raises BadInput."""
+
+def check_law(
+    law: str, stories: int, seed: int, only: int | None = None, trail: str | None = None
+) -> str:
+    """Tell a law stories and hold it against the rules of growth laws; return JSON. Raises BadInput."""
+
+def register_law(name: str, make: Callable[[], Any], base: type) -> None:
+    """Register a class, or whatever makes laws, under a name. ``base`` is ``ackclock.Growth``. Raises BadInput."""
+
+@final
+class Start:
+    """The handshake is done, and the first window set."""
+
+    now_s: float
+    srtt_s: float | None
+    mss_bytes: int
+    seed: int
+    """The seed of whatever the law draws at random."""
+
+@final
+class Ack:
+    """An ACK on which the window may grow."""
+
+    now_s: float
+    newly_acked_bytes: int
+    """Data acknowledged for the first time; 0 if the ACK only SACKs."""
+    newly_delivered_bytes: int
+    """Data that it shows to have arrived for the first time, SACK included."""
+    una_seq: int
+    """SND.UNA after it, counted from the SYN."""
+    nxt_seq: int
+    """SND.NXT: a round that begins now ends when this is acknowledged."""
+    rtt_s: float | None
+    srtt_s: float | None
+    in_flight_before_bytes: int
+    in_flight_bytes: int
+    limited_by: Literal["application", "cwnd", "rwnd", "pacing"]
+    """The limit that kept the sender from sending more when the acknowledged data was in flight."""
+    in_recovery: bool
+    in_slow_start: bool
+    slow_start_increase_bytes: int
+    """The growth that the slow-start law offers; 0 outside slow start."""
+    slow_start_left_over_bytes: int
+    """The acknowledged data beyond that, where slow start ends with this ACK."""
+    slow_start_ends: bool
+    """True if slow start ends here although nothing was lost."""
+    mss_bytes: int
+
+@final
+class RttSample:
+    """A round-trip time was measured."""
+
+    now_s: float
+    rtt_s: float
+
+@final
+class SendStart:
+    """Data is about to go out while nothing is outstanding."""
+
+    now_s: float
+    last_send_s: float | None
+    nxt_seq: int
+
+@final
+class Congestion:
+    """The network is congested."""
+
+    now_s: float
+    signal: Literal["loss", "ecn", "ecn_abe", "timeout"]
+    consecutive_timeouts: int
+    reduce_from_bytes: int
+    mss_bytes: int
+
+@final
+class RecoveryEnd:
+    """All that was lost is repaired."""
+
+    now_s: float
+    in_flight_bytes: int
+    newly_delivered_bytes: int
+    at_most_bytes: int | None
+    """The most that the window may be, if the recovery says so."""
+    mss_bytes: int
+
+@final
+class Proposal:
+    """Another rule proposes a window."""
+
+    cwnd_bytes: int | None
+    ssthresh_bytes: int | None
+    mss_bytes: int
+    why: Literal["established", "idle", "jump"]
+
+@final
+class Delivery:
+    """An ACK, as a law that models the path sees it."""
+
+    now_s: float
+    newly_delivered_bytes: int
+    newly_lost_bytes: int
+    delivered_bytes: int
+    """Data delivered since the connection began."""
+    lost_bytes: int
+    """Data found lost since the connection began."""
+    has_sample: bool
+    sample_delivered_bytes: int
+    sample_interval_s: float | None
+    """None if the sample is of no use."""
+    sample_prior_delivered_bytes: int
+    sample_tx_in_flight_bytes: int
+    sample_lost_bytes: int
+    sample_is_app_limited: bool
+    rtt_s: float | None
+    srtt_s: float | None
+    in_flight_before_bytes: int
+    in_flight_bytes: int
+    is_cwnd_limited: bool
+    repair: Literal["none", "recovery", "after_timeout"]
+    mss_bytes: int
+
+@final
+class LostData:
+    """A segment was found lost."""
+
+    now_s: float
+    start_seq: int
+    end_seq: int
+    tx_in_flight_bytes: int
+    lost_bytes: int
+    delivered_bytes: int
+    is_app_limited: bool
 
 def share(key: str, text: str) -> float:
     """Return the share of a text in percent such as ``1 %``, which stands under ``key``. Raises BadInput."""

@@ -26,8 +26,6 @@ __all__ = [
     "Part",
     "allow",
     "build_id",
-    "get_include",
-    "load_law",
     "packmime",
     "run",
     "run_live",
@@ -310,33 +308,6 @@ def simulate_many(
     if threads is not None and threads < 1:
         raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
     return Run(_core.simulate_many([_text(each) for each in scenarios], threads, progress))
-
-
-def get_include() -> str:
-    """Return the folder of ``ackclock_law.h``, for the option ``-I`` of a C compiler."""
-    return str(Path(__file__).parent / "include")
-
-
-def load_law(name: str, path: str | os.PathLike[str]) -> None:
-    """Load a law of your own from a shared library.
-
-    ``variant = "NAME"`` means it from then on, with parts as any law (``"mine+rack"``), for as long
-    as this process runs. A name that was loaded before means the new law; what has been read keeps
-    the old one. The library's code runs in this process, with all that the process may do.
-
-    Parameters
-    ----------
-    name
-        The name: lower-case letters and digits, a letter first, and no word of the package's own.
-    path
-        The library, which exports ``ackclock_law_v1`` (``include/ackclock_law.h``).
-
-    Raises
-    ------
-    BadInput
-        The file is no library with such a law, or the name cannot be used.
-    """
-    _core.load_law(name, os.fspath(path))
 
 
 def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]:

@@ -5,6 +5,9 @@ use std::ffi::c_void;
 /// The version of the interface.
 pub const VERSION: u32 = 1;
 
+/// The flag of a law that models the path.
+pub const MODELS_PATH: u32 = 1;
+
 /// A field that is not known.
 pub const UNKNOWN: u64 = u64::MAX;
 
@@ -101,10 +104,45 @@ structs! {
         mss_bytes: u32,
         why: u32,
     }
+    /// A segment was found lost.
+    Lost {
+        now_ns: u64,
+        start_seq: u64,
+        end_seq: u64,
+        tx_in_flight_bytes: u64,
+        lost_bytes: u64,
+        delivered_bytes: u64,
+        is_app_limited: u32,
+        unused: u32,
+    }
+    /// An ACK, as a law that models the path sees it.
+    Delivery {
+        now_ns: u64,
+        newly_delivered_bytes: u64,
+        newly_lost_bytes: u64,
+        delivered_bytes: u64,
+        lost_bytes: u64,
+        rtt_ns: u64,
+        srtt_ns: u64,
+        in_flight_before_bytes: u64,
+        in_flight_bytes: u64,
+        sample_delivered_bytes: u64,
+        sample_interval_ns: u64,
+        sample_prior_delivered_bytes: u64,
+        sample_tx_in_flight_bytes: u64,
+        sample_lost_bytes: u64,
+        mss_bytes: u32,
+        has_sample: u8,
+        sample_is_app_limited: u8,
+        is_cwnd_limited: u8,
+        repair: u8,
+    }
     /// The table of callbacks that a library exports.
     Callbacks {
         version: u32,
         size_bytes: u32,
+        flags: u32,
+        unused: u32,
         init: Option<unsafe extern "C" fn(*const Start) -> *mut c_void>,
         destroy: Option<unsafe extern "C" fn(*mut c_void)>,
         ack: Option<unsafe extern "C" fn(*mut c_void, *const Ack)>,
@@ -113,11 +151,14 @@ structs! {
         idle: Option<unsafe extern "C" fn(*mut c_void, *const Proposal)>,
         cwnd_bytes: Option<unsafe extern "C" fn(*const c_void) -> u64>,
         ssthresh_bytes: Option<unsafe extern "C" fn(*const c_void) -> u64>,
-        pacing_rate_bit_s: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        pacing_rate_bps: Option<unsafe extern "C" fn(*const c_void) -> f64>,
         rtt: Option<unsafe extern "C" fn(*mut c_void, *const Rtt)>,
         sent: Option<unsafe extern "C" fn(*mut c_void, *const Sent)>,
         recovery_end: Option<unsafe extern "C" fn(*mut c_void, *const RecoveryEnd)>,
         spurious: Option<unsafe extern "C" fn(*mut c_void)>,
+        delivery: Option<unsafe extern "C" fn(*mut c_void, *const Delivery)>,
+        lost: Option<unsafe extern "C" fn(*mut c_void, *const Lost)>,
+        restart: Option<unsafe extern "C" fn(*mut c_void, u64)>,
     }
 }
 

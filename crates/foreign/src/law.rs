@@ -4,13 +4,13 @@ use std::ffi::c_void;
 use std::fmt;
 
 use ackclock_tcp::event::{
-    Ack, Congestion, Established, Limit, Proposal, RecoveryEnd, RttSample, SendStart, Signal,
-    SlowStartStep, Why,
+    Ack, Congestion, Delivery, Established, Limit, LostSegment, Proposal, RateSample, RecoveryEnd,
+    Repair, RttSample, SendStart, Signal, SlowStartStep, Why,
 };
-use ackclock_tcp::growth::Growth;
-use ackclock_units::{Bytes, Duration, Mss, Rate};
+use ackclock_tcp::growth::{Growth, fail};
+use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use crate::abi::{self, Callbacks, UNKNOWN, VERSION};
+use crate::abi::{self, Callbacks, MODELS_PATH, UNKNOWN, VERSION};
 
 type Mut<T> = unsafe extern "C" fn(*mut c_void, *const T);
 type Ask = unsafe extern "C" fn(*const c_void) -> u64;
@@ -26,11 +26,15 @@ pub struct Callable {
     idle: Mut<abi::Proposal>,
     cwnd: Ask,
     ssthresh: Option<Ask>,
-    pacing_rate: Option<Ask>,
+    pacing_rate: Option<unsafe extern "C" fn(*const c_void) -> f64>,
+    models_path: bool,
     rtt: Option<Mut<abi::Rtt>>,
     sent: Option<Mut<abi::Sent>>,
     recovery_end: Option<Mut<abi::RecoveryEnd>>,
     spurious: Option<unsafe extern "C" fn(*mut c_void)>,
+    delivery: Option<Mut<abi::Delivery>>,
+    lost: Option<Mut<abi::Lost>>,
+    restart: Option<unsafe extern "C" fn(*mut c_void, u64)>,
 }
 
 impl Callable {
@@ -52,6 +56,13 @@ impl Callable {
                 table.size_bytes
             ));
         }
+        if table.flags & !MODELS_PATH != 0 {
+            return Err(format!("its `flags` are {}, expected 0 or ACKCLOCK_MODELS_PATH", table.flags));
+        }
+        let models_path = table.flags & MODELS_PATH != 0;
+        if models_path && table.delivery.is_none() {
+            return Err("it models the path, and its callback `delivery` is NULL".to_owned());
+        }
         let missing = |name: &str| format!("the callback `{name}` is NULL; every law needs it");
         Ok(Self {
             init: table.init.ok_or_else(|| missing("init"))?,
@@ -62,11 +73,15 @@ impl Callable {
             idle: table.idle.ok_or_else(|| missing("idle"))?,
             cwnd: table.cwnd_bytes.ok_or_else(|| missing("cwnd_bytes"))?,
             ssthresh: table.ssthresh_bytes,
-            pacing_rate: table.pacing_rate_bit_s,
+            pacing_rate: table.pacing_rate_bps,
+            models_path,
             rtt: table.rtt,
             sent: table.sent,
             recovery_end: table.recovery_end,
             spurious: table.spurious,
+            delivery: table.delivery,
+            lost: table.lost,
+            restart: table.restart,
         })
     }
 }
@@ -120,6 +135,19 @@ fn known(volume: u64) -> Option<Bytes> {
     (volume != UNKNOWN).then_some(Bytes::new(volume))
 }
 
+/// The pacing rate that a law gave in bit/s; 0 is none.
+fn rate(bit_s: f64) -> Option<Rate> {
+    // Faster than this, nothing keeps a packet back.
+    const FASTEST_BIT_S: f64 = 1e18;
+    if !(0.0..=FASTEST_BIT_S).contains(&bit_s) {
+        fail(format!("the pacing rate is {bit_s} bit/s; expected a number from 0 to 1e18"), 0);
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range")]
+    let whole = bit_s as u64;
+    // A rate below one bit a second is no pause: it is one that never ends.
+    (bit_s > 0.0).then(|| Rate::from_bps(whole.max(1)))
+}
+
 impl ForeignLaw {
     /// The law of a new connection.
     pub fn new(calls: Callable) -> Self {
@@ -145,7 +173,10 @@ impl ForeignLaw {
         self.answers = Answers {
             cwnd: Bytes::new(answer(self.calls.cwnd)),
             ssthresh: self.calls.ssthresh.map_or(Some(Bytes::ZERO), |call| known(answer(call))),
-            pacing: self.calls.pacing_rate.map(answer).filter(|rate| *rate > 0).map(Rate::from_bps),
+            pacing: self.calls.pacing_rate.and_then(|call| {
+                // SAFETY: the same.
+                rate(unsafe { call(self.state) })
+            }),
         };
     }
 }
@@ -281,7 +312,69 @@ impl Growth for ForeignLaw {
         };
         // SAFETY: `start` lives for as long as the call.
         self.state = unsafe { (self.calls.init)(&raw const start) };
-        if !self.state.is_null() {
+        if self.state.is_null() {
+            fail("`init` returned NULL; expected a state".to_owned(), 0);
+        }
+        self.ask();
+    }
+
+    fn models_path(&self) -> bool {
+        self.calls.models_path
+    }
+
+    fn on_delivery(&mut self, delivery: &Delivery) {
+        let Some(call) = self.calls.delivery else { return };
+        let sample = delivery.sample;
+        let of_sample = |field: fn(&RateSample) -> Bytes| sample.as_ref().map_or(0, |it| field(it).get());
+        let event = abi::Delivery {
+            now_ns: delivery.now.as_nanos(),
+            newly_delivered_bytes: delivery.newly_delivered.get(),
+            newly_lost_bytes: delivery.newly_lost.get(),
+            delivered_bytes: delivery.delivered.get(),
+            lost_bytes: delivery.lost.get(),
+            rtt_ns: nanos(delivery.rtt),
+            srtt_ns: nanos(delivery.srtt),
+            in_flight_before_bytes: delivery.in_flight_before.get(),
+            in_flight_bytes: delivery.in_flight.get(),
+            sample_delivered_bytes: of_sample(|it| it.delivered),
+            sample_interval_ns: nanos(sample.and_then(|it| it.interval)),
+            sample_prior_delivered_bytes: of_sample(|it| it.prior_delivered),
+            sample_tx_in_flight_bytes: of_sample(|it| it.tx_in_flight),
+            sample_lost_bytes: of_sample(|it| it.lost),
+            mss_bytes: delivery.mss.get().into(),
+            has_sample: sample.is_some().into(),
+            sample_is_app_limited: sample.is_some_and(|it| it.is_app_limited).into(),
+            is_cwnd_limited: delivery.is_cwnd_limited.into(),
+            repair: match delivery.repair {
+                Repair::None => 0,
+                Repair::Recovery => 1,
+                Repair::AfterTimeout => 2,
+            },
+        };
+        self.tell(call, &event);
+    }
+
+    fn on_lost(&mut self, lost: &LostSegment) {
+        let Some(call) = self.calls.lost else { return };
+        let event = abi::Lost {
+            now_ns: lost.now.as_nanos(),
+            start_seq: lost.start.get(),
+            end_seq: lost.end.get(),
+            tx_in_flight_bytes: lost.tx_in_flight.get(),
+            lost_bytes: lost.lost.get(),
+            delivered_bytes: lost.delivered.get(),
+            is_app_limited: lost.is_app_limited.into(),
+            unused: 0,
+        };
+        self.tell(call, &event);
+    }
+
+    fn on_restart(&mut self, now: Instant) {
+        if let Some(call) = self.calls.restart
+            && !self.state.is_null()
+        {
+            // SAFETY: the state came from `init`.
+            unsafe { call(self.state, now.as_nanos()) };
             self.ask();
         }
     }

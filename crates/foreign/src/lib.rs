@@ -11,4 +11,4 @@ mod library;
 
 pub use abi::Callbacks;
 pub use law::{Callable, ForeignLaw};
-pub use library::{LoadError, load, register};
+pub use library::{LoadError, load, load_at, register};

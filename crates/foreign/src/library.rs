@@ -72,6 +72,22 @@ pub fn load(name: &str, path: &Path) -> Result<(), LoadError> {
     Ok(())
 }
 
+/// Registers the law whose table is at an address of this process, as a compiler in it made it.
+///
+/// # Errors
+/// The address is none, the table cannot be used, or the name is taken.
+///
+/// # Safety
+/// At `address` is a table for as long as the process runs, whose functions keep to the header.
+pub unsafe fn load_at(name: &str, address: usize) -> Result<(), LoadError> {
+    let bad = |why: String| LoadError::BadTable { path: PathBuf::from(format!("{address:#x}")), why };
+    // SAFETY: the caller's.
+    let table = unsafe { std::ptr::with_exposed_provenance::<Callbacks>(address).as_ref() };
+    let table = table.ok_or_else(|| bad("there is no table at this address".to_owned()))?;
+    register(name, Callable::new(table).map_err(bad)?)?;
+    Ok(())
+}
+
 /// Registers a law whose callbacks are in this process, as those that another compiler made.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ackclock_sim::Meter;
 
-use crate::sweep::{SweepError, panic_message};
+use crate::sweep::{SweepError, thrown};
 
 /// The messages between a job and its caller.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl<T: Send + 'static> Background<T> {
             .name("ackclock".into())
             .spawn(move || {
                 let result = catch_unwind(AssertUnwindSafe(|| job(&of_job)))
-                    .unwrap_or_else(|panic| Err(SweepError::Internal(panic_message(&*panic))));
+                    .unwrap_or_else(|panic| Err(thrown(&*panic)));
                 // It may be that nobody waits any more.
                 let _ = sender.send(result);
             })

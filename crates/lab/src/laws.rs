@@ -1,8 +1,15 @@
-//! Laws of one's own, from shared libraries.
+//! Laws of one's own: from shared libraries, and from other languages.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
+
+use ackclock_tcp::sender::{Plan, check_law as check};
+use serde_json::json;
 
 use crate::input::BadInput;
+use crate::sweep::SweepError;
 
 /// Loads the law of a shared library, so that `variant = "NAME"` means it for as long as the process runs.
 ///
@@ -13,4 +20,98 @@ use crate::input::BadInput;
 pub fn load_law(name: &str, path: &Path) -> Result<(), BadInput> {
     ackclock_foreign::load(name, path)
         .map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))
+}
+
+/// Registers the law whose table of callbacks is at an address of this process, as a compiler in it made them.
+///
+/// # Errors
+/// There is no table that can be used, or the name is a word of the house's.
+///
+/// # Safety
+/// At `address` is an `ackclock_law` of the header `ackclock_law.h`, for as long as the process runs; its functions keep
+/// to the header.
+#[expect(unsafe_code, reason = "the caller vouches for the address")]
+pub unsafe fn load_law_at(name: &str, address: usize) -> Result<(), BadInput> {
+    // SAFETY: the caller's.
+    unsafe { ackclock_foreign::load_at(name, address) }
+        .map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))
+}
+
+/// Registers a law of this process's, so that `variant = "NAME"` means it for as long as the process runs.
+///
+/// # Errors
+/// The name is a word of the house's, or none that a file could have.
+pub fn register_law(
+    name: &str,
+    make: impl Fn() -> Box<dyn law::Growth> + Send + Sync + 'static,
+) -> Result<(), BadInput> {
+    ackclock_tcp::growth::register_law(name, make)
+        .map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))
+}
+
+/// The stories that [`check_law`] tells.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckPlan<'a> {
+    /// The number of stories with each recovery.
+    pub stories: u64,
+    /// The seed that they are drawn from.
+    pub seed: u64,
+    /// One story alone.
+    pub only: Option<u64>,
+    /// A file that says at any time which story is told, and with `only` which event: eight bytes, and a word. A law in a
+    /// library may end the process, and nobody else knows then where it was.
+    pub trail: Option<&'a Path>,
+}
+
+/// Tells a law stories, and holds what it does against the rules of growth laws; answers in JSON: `kept` with the numbers
+/// of stories and events, or `broken` with the rule, the steps and the events.
+///
+/// # Errors
+/// The word is none of a law, the trail cannot be written, or somebody cancels.
+pub fn check_law(
+    law: &str,
+    plan: CheckPlan<'_>,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<String, SweepError> {
+    crate::variant::expect_law(law)?;
+    let trail = plan.trail.map(|path| {
+        let file = File::create(path);
+        file.map(Arc::new).map_err(|why| {
+            BadInput::new(format_args!("{}: {}", path.display(), why.kind()))
+        })
+    });
+    let trail = trail.transpose()?;
+    let of_events = trail.clone().filter(|_| plan.only.is_some());
+    let heard = of_events.map(|file| -> ackclock_tcp::sender::Heard {
+        Arc::new(move |event: &str| {
+            // A trail that cannot be written leaves the check as it is.
+            let _ = file.write_all_at(format!("{event:<24}").as_bytes(), 8);
+        })
+    });
+    let stories = Plan { stories: plan.stories, seed: plan.seed, only: plan.only, heard };
+    let found = check(law, &stories, |number| {
+        if let Some(file) = &trail {
+            let _ = file.write_all_at(&number.to_le_bytes(), 0);
+        }
+        !cancelled()
+    });
+    let told = match found {
+        Ok(None) => return Err(SweepError::Cancelled),
+        Ok(Some(kept)) => json!({"kept": {"stories": kept.stories, "events": kept.events}}),
+        Err(broken) => json!({"broken": {
+            "rule": broken.rule,
+            "what": broken.what,
+            "sender": broken.sender,
+            "steps": broken.steps,
+            "events": broken.events,
+        }}),
+    };
+    Ok(told.to_string())
+}
+
+/// The words of a law: its trait, its events, and their units.
+pub mod law {
+    pub use ackclock_tcp::event::*;
+    pub use ackclock_tcp::growth::{Growth, fail};
+    pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 }

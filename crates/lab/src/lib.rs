@@ -41,7 +41,7 @@ pub use closed_form::{Prediction, Theory, closed_form};
 pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
 pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
-pub use laws::load_law;
+pub use laws::{CheckPlan, check_law, law, load_law, load_law_at, register_law};
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
 pub use packmime::packmime;
@@ -50,7 +50,7 @@ pub use routing::{BenchRouter, RouterBench};
 pub use store::{Report, expect_tables, read_table, write, write_reported};
 pub use stream::simulate_to;
 pub use sweep::{
-    MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one, simulate_watched,
+    MAX_THREADS, SweepError, simulate_many, simulate_one, simulate_watched, thrown,
 };
 pub use table::{Table, Tables, check_conservation};
 pub use throughput::throughput;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ackclock_sim::budget::bytes_in_words;
 use ackclock_sim::{Budget, Engine, Estimate, Meter, Run, Scenario, ScenarioError};
+use ackclock_tcp::growth::LawFailed;
 use ackclock_writer::WriteError;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -29,6 +30,14 @@ pub enum SweepError {
     /// A result that could not be kept.
     #[error(transparent)]
     Store(#[from] WriteError),
+    /// A visitor's law that failed.
+    #[error("{what}")]
+    Law {
+        /// The law, the event, its time, and the fault.
+        what: String,
+        /// The number that the law gave.
+        number: u64,
+    },
     /// A need of live runs that this machine or this user lacks.
     #[error("{0}")]
     Machine(String),
@@ -67,7 +76,7 @@ pub(crate) fn simulate_plain(
 /// The result of `call` to the simulator, with a panic as an error like others.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, ScenarioError>) -> Result<T, SweepError> {
     catch_unwind(AssertUnwindSafe(call))
-        .map_err(|panic| SweepError::Internal(panic_message(&*panic)))?
+        .map_err(|panic| thrown(&*panic))?
         .map_err(|error| BadInput::new(format_args!("{}: {}", error.key, error.message)).into())
 }
 
@@ -123,6 +132,9 @@ pub fn simulate_many(
         Some((cell, SweepError::Internal(message))) => {
             Err(SweepError::Internal(format!("cell {cell}: {message}")))
         }
+        Some((cell, SweepError::Law { what, number })) => {
+            Err(SweepError::Law { what: format!("cell {cell}: {what}"), number: *number })
+        }
         Some((_, error)) => Err(error.clone()),
         None => results.into_iter().collect(),
     }
@@ -158,6 +170,17 @@ pub(crate) fn pool(threads: Option<usize>) -> Result<ThreadPool, SweepError> {
         .num_threads(threads.unwrap_or(0))
         .build()
         .map_err(|error| SweepError::Internal(error.to_string()))
+}
+
+/// The error of a run that unwound with this payload: a visitor's law has failed, or the simulator is at fault.
+pub fn thrown(payload: &(dyn Any + Send)) -> SweepError {
+    match payload.downcast_ref::<LawFailed>() {
+        Some(failed) => SweepError::Law {
+            what: crate::input::printable(&failed.what, 600),
+            number: failed.number,
+        },
+        None => SweepError::Internal(panic_message(payload)),
+    }
 }
 
 /// The message of a panic, without its place: a path of the machine that built this says nothing.

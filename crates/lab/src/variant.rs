@@ -2,6 +2,7 @@
 
 use ackclock_sim::scenario::VariantChoice;
 use ackclock_sim::{Names, Scenario};
+use ackclock_tcp::growth::registered_laws;
 use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
 use ackclock_tcp::{Profile, TcpSpec, Variant};
 use serde_json::{Value, json};
@@ -19,6 +20,25 @@ pub fn variant_name(variant: &str, profile: &str) -> Result<String, BadInput> {
         variant.resolve(profile).map(|parts| parts.name(profile)).map_err(|e| e.to_string())
     });
     named.map_err(|error| BadInput::new(format_args!("variant: {error}")))
+}
+
+/// Refuses a word that is not that of a growth law.
+///
+/// # Errors
+/// The word is another part's, or nobody's.
+pub fn expect_law(word: &str) -> Result<(), BadInput> {
+    let of_house = REGISTRY.iter().filter(|entry| matches!(entry.choice, Part::Growth(_)));
+    let mut laws: Vec<String> = of_house.map(|entry| entry.spelled()).collect();
+    laws.extend(registered_laws());
+    if laws.iter().any(|law| law == word) {
+        return Ok(());
+    }
+    let near = nearest(word, laws.iter().map(String::as_str));
+    let expected = near.map_or_else(
+        || "expected a growth law, such as `reno` (`ackclock variants` lists them)".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    Err(BadInput::new(format_args!("`{word}` is no growth law; {expected}")))
 }
 
 /// The file-name form of a variant's name, whether or not the name is known.

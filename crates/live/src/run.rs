@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
@@ -527,7 +528,14 @@ fn drive(
             result
         });
         let ends = named("hosts")
-            .spawn_scoped(scope, move || stopping(hosts.run(clock, moments, end, stop)));
+            .spawn_scoped(scope, move || {
+                // A visitor's law may end the run from here.
+                let run = || stopping(hosts.run(clock, moments, end, stop));
+                catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+                    stop.store(true, Ordering::Relaxed);
+                    resume_unwind(payload)
+                })
+            });
         let step = LiveError::step("start a thread");
         let (path, watched, ends) = match (path, watched, ends) {
             (Ok(path), Ok(watched), Ok(ends)) => (path, watched, ends),
@@ -558,5 +566,5 @@ fn drive(
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

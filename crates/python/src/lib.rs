@@ -3,6 +3,7 @@
 //! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
 //! nothing of Python, while the caller waits without the GIL and listens for interrupts.
 
+mod law;
 mod place;
 mod table;
 mod words;
@@ -477,6 +478,9 @@ fn simulate_many(
     threads: Option<usize>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
+    // Threads would take turns at the interpreter, and wait longer than they work.
+    let in_python = scenarios.iter().any(|scenario| law::is_in(scenario));
+    let threads = if in_python { threads.or(Some(1)) } else { threads };
     let job = move |ticket: &Ticket| {
         let in_cell = |cell: usize, error: SweepError| match error {
             SweepError::Input(error) => SweepError::Input(error.in_cell(cell)),
@@ -687,6 +691,8 @@ fn in_background<T: Send + 'static>(
     job: impl FnOnce(&Ticket) -> Result<T, SweepError> + Send + 'static,
 ) -> PyResult<T> {
     let Work { told, tidy, place } = work;
+    // A job that waits for the interpreter is to be gone before the interpreter is.
+    let tidy = if law::is_any() { tidy.max(TIDY_UP_WITHIN) } else { tidy };
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
     let (mut finished, mut reached) = (0, 0.0_f64);
     let stopped = loop {
@@ -725,7 +731,7 @@ fn in_background<T: Send + 'static>(
 fn guarded<T>(call: impl FnOnce() -> Result<T, ackclock_lab::BadInput>) -> PyResult<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(result) => result.map_err(|error| BadInput::new_err(error.to_string())),
-        Err(panic) => Err(sweep_error(&SweepError::Internal(ackclock_lab::panic_message(&*panic)))),
+        Err(panic) => Err(sweep_error(&ackclock_lab::thrown(&*panic))),
     }
 }
 
@@ -739,6 +745,7 @@ fn sweep_error(error: &SweepError) -> PyErr {
         SweepError::Input(_) => BadInput::new_err(text),
         SweepError::Store(_) | SweepError::Machine(_) => PyOSError::new_err(text),
         SweepError::Internal(_) => PyRuntimeError::new_err(text),
+        SweepError::Law { number, .. } => law::raised(*number, text),
         SweepError::Cancelled => PyKeyboardInterrupt::new_err(()),
     }
 }
@@ -752,12 +759,16 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::law::{
+        Ack, Congestion, Delivery, LostData, Proposal, RecoveryEnd, RttSample, SendStart, Start, check_law, register_law,
+    };
+    #[pymodule_export]
     use super::place::{copy_file, try_file, write_file};
     #[pymodule_export]
     use super::table::{read_table, throughput};
     #[pymodule_export]
     use super::words::{
-        bits_per_second, load_law, registry, schema, seconds, senders, share, variant_name, variant_slug,
+        bits_per_second, load_law, load_law_at, registry, schema, seconds, senders, share, variant_name, variant_slug,
     };
     #[pymodule_export]
     use super::{

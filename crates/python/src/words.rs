@@ -58,3 +58,11 @@ pub fn registry() -> String {
 pub fn load_law(name: &str, path: std::path::PathBuf) -> PyResult<()> {
     guarded(|| ackclock_lab::load_law(name, &path))
 }
+
+/// Register the law whose table of callbacks is at an address of this process. Raises ``BadInput``.
+#[pyfunction]
+#[expect(unsafe_code, reason = "the caller vouches for the address, as with ctypes")]
+pub fn load_law_at(name: &str, address: usize) -> PyResult<()> {
+    // SAFETY: the documented function says what has to be there.
+    guarded(|| unsafe { ackclock_lab::load_law_at(name, address) })
+}

@@ -7,9 +7,11 @@ mod backlog;
 mod flight;
 mod give_up;
 mod jump;
+mod law_check;
 mod outlying;
 mod output;
 mod stats;
+mod story;
 mod timers;
 mod unaided;
 
@@ -24,6 +26,7 @@ use crate::rtt::RttEstimator;
 use allowance::{Allowance, BeforeAck, Taken, View};
 use backlog::Backlog;
 use flight::Flight;
+pub use law_check::{Broken, Heard, Kept, Plan, check_law};
 pub use output::{DataRange, Follows};
 pub use stats::SenderStats;
 

@@ -35,10 +35,11 @@ typedef struct {
     uint32_t unused;
 } ackclock_start;
 
-/* An ACK of new data on which the window may grow. */
+/* An ACK on which the window may grow. */
 typedef struct {
     uint64_t now_ns;
-    /* Data acknowledged for the first time, and data that it shows to have arrived, SACK included. */
+    /* Data acknowledged for the first time, and data that it shows to have arrived, SACK included. The first is 0 on a
+     * duplicate ACK that only SACKs, on which most laws do not grow. */
     uint64_t newly_acked_bytes;
     uint64_t newly_delivered_bytes;
     /* SND.UNA after it and SND.NXT, counted from the SYN: a round that begins now ends as `nxt_seq` is acknowledged. */
@@ -90,6 +91,50 @@ typedef struct {
     uint32_t consecutive;
 } ackclock_timeout;
 
+/* A segment was found lost. Only of a law that models the path. */
+typedef struct {
+    uint64_t now_ns;
+    uint64_t start_seq;
+    uint64_t end_seq;
+    /* Data in flight when it was sent, itself included. */
+    uint64_t tx_in_flight_bytes;
+    /* Data found lost since it was sent, and data delivered since the connection began. */
+    uint64_t lost_bytes;
+    uint64_t delivered_bytes;
+    uint32_t is_app_limited;
+    uint32_t unused;
+} ackclock_lost;
+
+enum { ACKCLOCK_NO_REPAIR, ACKCLOCK_IN_RECOVERY, ACKCLOCK_AFTER_TIMEOUT };
+
+/* An ACK, new or duplicate, in recovery or not, with the delivery rate that it shows
+ * (draft-ietf-ccwg-bbr section 4.1.2). Only of a law that models the path. */
+typedef struct {
+    uint64_t now_ns;
+    uint64_t newly_delivered_bytes;
+    uint64_t newly_lost_bytes;
+    /* Since the connection began; lost twice, counted twice. */
+    uint64_t delivered_bytes;
+    uint64_t lost_bytes;
+    uint64_t rtt_ns;
+    uint64_t srtt_ns;
+    uint64_t in_flight_before_bytes;
+    uint64_t in_flight_bytes;
+    /* The rate sample: so much was delivered in so long. The interval is ACKCLOCK_UNKNOWN if the sample is of no use. */
+    uint64_t sample_delivered_bytes;
+    uint64_t sample_interval_ns;
+    /* Of the segment that the sample is of: data delivered when it was sent, in flight with it, and lost since. */
+    uint64_t sample_prior_delivered_bytes;
+    uint64_t sample_tx_in_flight_bytes;
+    uint64_t sample_lost_bytes;
+    uint32_t mss_bytes;
+    uint8_t has_sample;
+    uint8_t sample_is_app_limited;
+    /* The window was in full use at some moment of the last round trip. */
+    uint8_t is_cwnd_limited;
+    uint8_t repair;
+} ackclock_delivery;
+
 /* All that was lost in an episode is repaired. */
 typedef struct {
     uint64_t now_ns;
@@ -111,10 +156,16 @@ typedef struct {
     uint32_t why;
 } ackclock_proposal;
 
+/* The law models the path, as BBR does: it hears of every delivery and loss, and owns the window during a repair. */
+#define ACKCLOCK_MODELS_PATH 1u
+
 typedef struct {
     /* ACKCLOCK_LAW_VERSION, and sizeof(ackclock_law). */
     uint32_t version;
     uint32_t size_bytes;
+    /* 0, or ACKCLOCK_MODELS_PATH. */
+    uint32_t flags;
+    uint32_t unused;
     /* A state for a new connection. */
     void *(*init)(const ackclock_start *start);
     void (*destroy)(void *state);
@@ -127,14 +178,19 @@ typedef struct {
     uint64_t (*cwnd_bytes)(const void *state);
     /* ACKCLOCK_UNKNOWN while nothing has set it. Optional: then the law is never in slow start. */
     uint64_t (*ssthresh_bytes)(const void *state);
-    /* The pacing rate; 0 paces nothing. Optional. */
-    uint64_t (*pacing_rate_bit_s)(const void *state);
+    /* The rate of payload at which segments leave; 0 paces nothing. Optional. */
+    double (*pacing_rate_bps)(const void *state);
     /* Optional, as all that follow. */
     void (*rtt)(void *state, const ackclock_rtt *rtt);
     void (*sent)(void *state, const ackclock_sent *sent);
     void (*recovery_end)(void *state, const ackclock_recovery_end *end);
     /* The last reduction was for nothing: what seemed lost was only late. */
     void (*spurious)(void *state);
+    /* Of a law that models the path: every ACK; every lost segment; data goes out with nothing in flight, after the
+     * application had nothing to send. */
+    void (*delivery)(void *state, const ackclock_delivery *delivery);
+    void (*lost)(void *state, const ackclock_lost *lost);
+    void (*restart)(void *state, uint64_t now_ns);
 } ackclock_law;
 
 /* Exported by the library. */

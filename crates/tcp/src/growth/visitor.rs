@@ -3,11 +3,14 @@
 //! A name stands for the law that was registered last under it, and a scenario that was read before keeps the one that
 //! it was read with. All else about a visitor is unknown to the house: it goes with every part, and comes with none.
 
+use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use ackclock_units::{Bytes, Instant, Rate};
+use ackclock_units::{Bytes, Instant, Mss, Rate};
 
+use super::Reno;
 use super::contract::{About, Delays, Growth, Law};
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
@@ -74,13 +77,111 @@ pub fn registered_laws() -> Vec<String> {
     names
 }
 
-/// A visitor's law of one connection.
-pub struct Visitor(Box<dyn Growth>);
+/// The end of a run in which a visitor's law failed: the payload of the unwinding that leaves the run.
+///
+/// A law that cannot go on calls [`fail`]; a window or a rate that no sender can have, and a panic of the law's, end the
+/// run in the same way. Whoever runs scenarios catches it, and says it in a line.
+#[derive(Debug)]
+pub struct LawFailed {
+    /// The law, the event, its time, and the fault.
+    pub what: String,
+    /// The number that [`fail`] was given.
+    pub number: u64,
+}
+
+/// Ends the run, as the law that calls it cannot go on. `number` is for whoever catches it; a law of no such use gives 0.
+pub fn fail(what: String, number: u64) -> ! {
+    // No panic: its hook would print where the engine stands, which is of no use to the law's author.
+    resume_unwind(Box::new(LawFailed { what, number }))
+}
+
+/// A visitor's law of one connection, which is watched: the engine relies on what the laws of the house keep to.
+pub struct Visitor {
+    law: Box<dyn Growth>,
+    id: VisitorId,
+    mss: Mss,
+    now: Instant,
+    /// True once the handshake is done; before, there is no window.
+    established: bool,
+    /// True if it paced when the handshake was done.
+    paces: bool,
+}
 
 impl fmt::Debug for Visitor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.law.fmt(f)
     }
+}
+
+impl Visitor {
+    /// Tells the law of an event, and ends the run if the law fails in it.
+    fn tell(
+        &mut self,
+        event: &'static str,
+        now: Option<Instant>,
+        call: impl FnOnce(&mut dyn Growth),
+    ) {
+        self.now = now.unwrap_or(self.now);
+        let law = &mut *self.law;
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            call(law);
+            (law.cwnd(), law.ssthresh(), law.pacing_rate())
+        }));
+        match told {
+            Ok((cwnd, ssthresh, pacing)) if self.established => {
+                self.check(event, cwnd, ssthresh, pacing);
+            }
+            Ok(_) => {}
+            Err(payload) => self.failed(event, payload),
+        }
+    }
+
+    fn check(
+        &self,
+        event: &'static str,
+        cwnd: Bytes,
+        ssthresh: Option<Bytes>,
+        pacing: Option<Rate>,
+    ) {
+        let mss = self.mss.get();
+        let fault = if cwnd < self.mss.bytes() {
+            format!(
+                "cwnd is {} bytes; expected at least a segment, which is {mss} bytes",
+                cwnd.get()
+            )
+        } else if cwnd >= Bytes::UNLIMITED {
+            format!("cwnd is {} bytes, more than any path holds", cwnd.get())
+        } else if ssthresh.is_some_and(|ssthresh| ssthresh >= Bytes::UNLIMITED) {
+            "ssthresh is more than any path holds; expected none while nothing has set it"
+                .to_owned()
+        } else if self.paces && pacing.is_none_or(|rate| rate.as_bps() == 0) {
+            "it has no pacing rate, and had one at the start; expected one always or never"
+                .to_owned()
+        } else {
+            return;
+        };
+        self.failed(event, Box::new(LawFailed { what: fault, number: 0 }))
+    }
+
+    /// Ends the run.
+    #[cold]
+    fn failed(&self, event: &'static str, payload: Box<dyn Any + Send>) -> ! {
+        let (fault, number) = match payload.downcast::<LawFailed>() {
+            Ok(failed) => (failed.what, failed.number),
+            Err(panic) => (format!("it panicked: {}", panic_text(&*panic)), 0),
+        };
+        let name = Self::spell(self.id).unwrap_or_default();
+        let at = self.now.as_secs_f64();
+        resume_unwind(Box::new(LawFailed {
+            what: format!("law `{name}`, {event} at {at:.6} s: {fault}"),
+            number,
+        }))
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 impl Described for Visitor {
@@ -109,117 +210,137 @@ impl Law for Visitor {
         let make = Arc::clone(&registered.get(id.0).expect("ids are made here").make);
         // The maker may be slow, or may register another law.
         drop(registered);
-        Self(make())
+        let mut visitor = Self {
+            law: Box::new(Reno::default()),
+            id,
+            mss: Mss::default(),
+            now: Instant::START,
+            established: false,
+            paces: false,
+        };
+        match catch_unwind(AssertUnwindSafe(|| make())) {
+            Ok(law) => visitor.law = law,
+            Err(payload) => visitor.failed("the making of it", payload),
+        }
+        visitor
     }
 }
 
 impl Growth for Visitor {
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
-        self.0.on_ack(ack, slow_start);
+        self.tell("on_ack", Some(ack.now), |law| law.on_ack(ack, slow_start));
     }
 
     fn on_rtt(&mut self, sample: &RttSample) {
-        self.0.on_rtt(sample);
+        self.tell("on_rtt", Some(sample.now), |law| law.on_rtt(sample));
     }
 
     fn on_send_start(&mut self, start: &SendStart) {
-        self.0.on_send_start(start);
+        self.tell("on_send_start", Some(start.now), |law| law.on_send_start(start));
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {
-        self.0.on_congestion(congestion);
+        self.tell("on_congestion", Some(congestion.now), |law| law.on_congestion(congestion));
     }
 
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
-        self.0.on_recovery_end(end);
+        self.tell("on_recovery_end", Some(end.now), |law| law.on_recovery_end(end));
     }
 
     fn grows_unused(&self) -> bool {
-        self.0.grows_unused()
+        self.law.grows_unused()
     }
 
     fn heeds_states(&self) -> bool {
-        self.0.heeds_states()
+        self.law.heeds_states()
     }
 
     fn on_state(&mut self, change: &StateChange) {
-        self.0.on_state(change);
+        self.tell("on_state", Some(change.now), |law| law.on_state(change));
     }
 
     fn delays(&self, now: Instant) -> Delays {
-        self.0.delays(now)
+        self.law.delays(now)
     }
 
     fn on_spurious(&mut self) {
-        self.0.on_spurious();
+        self.tell("on_spurious", None, |law| law.on_spurious());
     }
 
     fn rebase(&mut self, proposal: &Proposal) {
-        self.0.rebase(proposal);
+        self.mss = proposal.mss;
+        self.tell("rebase", None, |law| law.rebase(proposal));
     }
 
     fn cwnd(&self) -> Bytes {
-        self.0.cwnd()
+        self.law.cwnd()
     }
 
     fn ssthresh(&self) -> Option<Bytes> {
-        self.0.ssthresh()
+        self.law.ssthresh()
     }
 
     fn in_slow_start(&self) -> bool {
-        self.0.in_slow_start()
+        self.law.in_slow_start()
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        self.0.pacing_rate()
+        self.law.pacing_rate()
     }
 
     fn measures_marks(&self) -> bool {
-        self.0.measures_marks()
+        self.law.measures_marks()
     }
 
     fn on_marks(&mut self, report: &MarkReport) {
-        self.0.on_marks(report);
+        self.tell("on_marks", None, |law| law.on_marks(report));
     }
 
     fn models_path(&self) -> bool {
-        self.0.models_path()
+        self.law.models_path()
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {
-        self.0.on_delivery(delivery);
+        self.tell("on_delivery", Some(delivery.now), |law| law.on_delivery(delivery));
     }
 
     fn wants_acks(&self) -> bool {
-        self.0.wants_acks()
+        self.law.wants_acks()
     }
 
     fn on_lost(&mut self, lost: &LostSegment) {
-        self.0.on_lost(lost);
+        self.tell("on_lost", Some(lost.now), |law| law.on_lost(lost));
     }
 
     fn on_restart(&mut self, now: Instant) {
-        self.0.on_restart(now);
+        self.tell("on_restart", Some(now), |law| law.on_restart(now));
     }
 
     fn limits_flight(&self) -> bool {
-        self.0.limits_flight()
+        self.law.limits_flight()
     }
 
     fn on_established(&mut self, established: &Established) {
-        self.0.on_established(established);
+        self.tell("on_established", None, |law| law.on_established(established));
+        self.established = true;
+        self.paces = self.law.pacing_rate().is_some();
+        // The window with which it begins counts, too.
+        self.tell("on_established", None, |_| {});
     }
 
     fn on_feedback(&mut self, feedback: &Feedback) {
-        self.0.on_feedback(feedback);
+        self.tell("on_feedback", None, |law| law.on_feedback(feedback));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AnyGrowth, GrowthChoice, Reno};
+    use super::super::{AnyGrowth, GrowthChoice};
     use super::*;
+    use crate::event::{Limit, Signal, Why};
     use crate::{Profile, Variant};
+    use ackclock_packet::Seq;
+    use ackclock_units::Duration;
 
     fn reno() -> Box<dyn Growth> {
         Box::new(Reno::default())
@@ -259,5 +380,94 @@ mod tests {
         assert!(law(&first) != law(&second));
         assert!(matches!(law(&first), GrowthChoice::Visitor(_)));
         assert_eq!(first.to_string(), second.to_string());
+    }
+
+    /// A law whose window is what it was told last, whatever that is.
+    #[derive(Debug)]
+    struct Told(Bytes);
+
+    impl Growth for Told {
+        fn on_ack(&mut self, ack: &Ack, _: Option<SlowStartStep>) {
+            if ack.newly_acked == Bytes::ZERO {
+                panic!("nothing is acknowledged");
+            }
+            self.0 = ack.in_flight;
+        }
+        fn on_congestion(&mut self, _: &Congestion) {
+            fail("no more".to_owned(), 7);
+        }
+        fn on_recovery_end(&mut self, _: &RecoveryEnd) {}
+        fn rebase(&mut self, proposal: &Proposal) {
+            self.0 = proposal.cwnd.unwrap_or(self.0);
+        }
+        fn cwnd(&self) -> Bytes {
+            self.0
+        }
+        fn ssthresh(&self) -> Option<Bytes> {
+            None
+        }
+    }
+
+    /// The words with which a run ends in which a law that was established does `story`.
+    fn ends(name: &str, story: impl FnOnce(&mut AnyGrowth)) -> (String, u64) {
+        register_law(name, || Box::new(Told(Bytes::ZERO))).unwrap();
+        let variant: Variant = name.parse().unwrap();
+        let mut law = AnyGrowth::new(variant.resolve(Profile::Rfc).unwrap().growth);
+        let mss = Mss::new(1000).unwrap();
+        let (cwnd, ssthresh) = (Some(Bytes::new(3000)), None);
+        law.rebase(&Proposal { cwnd, ssthresh, mss, why: Why::Established });
+        law.on_established(&Established { srtt: None, seed: 1 });
+        let ended = catch_unwind(AssertUnwindSafe(|| story(&mut law))).unwrap_err();
+        let failed = ended.downcast::<LawFailed>().unwrap();
+        (failed.what, failed.number)
+    }
+
+    fn ack(newly_acked: u64, in_flight: u64) -> Ack {
+        Ack {
+            now: Instant::START + Duration::from_millis(1500),
+            newly_acked: Bytes::new(newly_acked),
+            newly_delivered: Bytes::new(newly_acked),
+            una: Seq::FIRST_BYTE,
+            nxt: Seq::FIRST_BYTE,
+            rtt: None,
+            srtt: None,
+            in_flight_before: Bytes::ZERO,
+            in_flight: Bytes::new(in_flight),
+            limited_by: Limit::Cwnd,
+            in_recovery: false,
+            may_grow: true,
+            mss: Mss::new(1000).unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_window_that_no_sender_can_have_ends_the_run() {
+        let (said, number) = ends("visitor3", |law| law.on_ack(&ack(1000, 999), None));
+        assert_eq!(
+            said,
+            "law `visitor3`, on_ack at 1.500000 s: cwnd is 999 bytes; expected at least a segment, which is 1000 bytes"
+        );
+        assert_eq!(number, 0);
+        let (said, _) = ends("visitor4", |law| law.on_ack(&ack(1000, u64::MAX), None));
+        assert!(said.contains("cwnd is 18446744073709551615 bytes, more than any path holds"));
+    }
+
+    #[test]
+    fn a_law_that_gives_up_or_panics_ends_the_run() {
+        let (said, number) = ends("visitor5", |law| {
+            law.on_congestion(&Congestion {
+                now: Instant::START + Duration::from_secs(2),
+                signal: Signal::Loss,
+                reduce_from: Bytes::new(1000),
+                mss: Mss::new(1000).unwrap(),
+            });
+        });
+        assert_eq!(said, "law `visitor5`, on_congestion at 2.000000 s: no more");
+        assert_eq!(number, 7);
+        let (said, _) = ends("visitor6", |law| law.on_ack(&ack(0, 1000), None));
+        assert_eq!(
+            said,
+            "law `visitor6`, on_ack at 1.500000 s: it panicked: nothing is acknowledged"
+        );
     }
 }
