@@ -46,10 +46,16 @@ LAW: Mapping[str, frozenset[str]] = {
     # The kernel's TCP is one of the stacks that `script` runs scripts against.
     "live": _CORE | {"wire", "sim", "script", "writer"},
     "script": frozenset({"units", "packet", "tcp", "wire"}),
+    # What people write, read strictly.
+    "input": frozenset({"units", "net", "sim", "tcp"}),
+    # Runs in steps, with senders that do as they are told.
+    "learner": frozenset({"units", "tcp", "sim"}),
     # Laws that a shared library has.
     "foreign": frozenset({"units", "tcp"}),
-    "lab": _CORE | {"wire", "sim", "theory", "live", "script", "writer", "foreign"},
+    "lab": _CORE | {"wire", "sim", "theory", "live", "script", "writer", "foreign", "input", "learner"},
     "python": frozenset({"lab", "theory"}),
+    # The one that programs of others use.
+    "ackclock": frozenset({"units", "packet", "tcp", "sim", "input"}),
 }
 
 #: The crates in which each part of the standard library may appear.
@@ -58,7 +64,7 @@ HOME: Mapping[str, frozenset[str]] = {
     "std::time::SystemTime": frozenset({"live"}),
     "std::net": frozenset({"live"}),
     "std::process": frozenset({"live"}),
-    "std::fs": frozenset({"lab", "live", "writer"}),
+    "std::fs": frozenset({"input", "lab", "live", "writer"}),
     "std::thread": frozenset({"lab", "live"}),
 }
 
@@ -117,6 +123,11 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
                     *("rtt", "sender", "settings", "start", "variant"),
                 }
             ),
+        ),
+        # Stories that a visitor's law is told.
+        "law_check": (
+            frozenset({"law_check"}),
+            frozenset({"config", "event", "growth", "sender", "settings", "variant"}),
         ),
         # What the simulator alone calls.
         "simulator": (frozenset({"simulator"}), frozenset({"data", "endpoint"})),

@@ -78,6 +78,7 @@ from .judging import (
 from .laws import (
     Growth as Growth,
     get_include as get_include,
+    law_structs as law_structs,
     load_law as load_law,
     register_law as register_law,
 )

@@ -25,6 +25,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
         Start,
     )
 
-__all__ = ["Growth", "get_include", "load_law", "register_law"]
+__all__ = ["Growth", "get_include", "law_structs", "load_law", "register_law"]
 
 
 class Growth:
@@ -193,6 +194,28 @@ def _check(name: str, law: type) -> None:
 def get_include() -> str:
     """Return the folder of ``ackclock_law.h``, for the compiler of a law in C."""
     return str(Path(__file__).parent / "include")
+
+
+def law_structs() -> dict[str, list[tuple[str, str]]]:
+    """Return the structs of ``ackclock_law.h``: the fields of each with numpy's words for their types.
+
+    ``numpy.dtype(fields, align=True)`` is the struct. A callback of the table is an address (``u8``).
+    With them a law can be compiled in this process, as by numba, and loaded by its address.
+    """
+    words = {"uint64_t": "u8", "uint32_t": "u4", "uint8_t": "u1"}
+    header = (Path(get_include()) / "ackclock_law.h").read_text(encoding="utf-8")
+    header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    structs: dict[str, list[tuple[str, str]]] = {}
+    for body, name in re.findall(r"typedef struct \{(.*?)\}\s*(\w+);", header, re.DOTALL):
+        fields = structs[name] = []
+        for line in filter(None, map(str.strip, body.split(";"))):
+            callback = re.search(r"\(\*(\w+)\)", line)
+            if callback:
+                fields.append((callback[1], "u8"))
+            else:
+                kind, names = line.split(None, 1)
+                fields += [(field.strip(), words[kind]) for field in names.split(",")]
+    return structs
 
 
 def load_law(name: str, source: str | os.PathLike[str] | int) -> None:

@@ -9,6 +9,6 @@ mod abi;
 mod law;
 mod library;
 
-pub use abi::Callbacks;
+pub use abi::{Callbacks, layouts};
 pub use law::{Callable, ForeignLaw};
 pub use library::{LoadError, load, load_at, register};

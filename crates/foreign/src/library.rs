@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ackclock_tcp::growth::{VisitorError, register_law};
+use ackclock_tcp::growth::VisitorError;
+use ackclock_tcp::variant::register_law;
 use libloading::Library;
 
 use crate::abi::Callbacks;

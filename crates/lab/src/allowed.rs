@@ -3,7 +3,7 @@
 use ackclock_sim::Budget;
 use ackclock_units::{Bytes, ParseError};
 
-use crate::input::BadInput;
+use ackclock_input::BadInput;
 
 /// Lets every run of this process take so much memory, such as `16 GB`, and so many events; a value that is left out stays
 /// as it is. Returns both.

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::BadInput;
-use crate::input::{element, value_from_json};
+use ackclock_input::{element, value_from_json};
 
 /// The half-width that a measurement without one is taken to have, as a share of its value.
 const DEFAULT_HALF_WIDTH: f64 = 0.01;

@@ -22,7 +22,7 @@ use ackclock_wire::{
 };
 use ackclock_writer::{Place, Staged, WriteError};
 
-use crate::input::{BadInput, did_you_mean, printable};
+use ackclock_input::{BadInput, did_you_mean, printable};
 use crate::load::Ready;
 use crate::sweep::{SweepError, guarded};
 use crate::table::check_conservation;

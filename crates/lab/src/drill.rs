@@ -15,9 +15,8 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use serde::Serialize;
 pub use sides::{Difference, On};
 
-use crate::input::{BadInput, Fault, did_you_mean, printable, problem, read};
+use ackclock_input::{BadInput, Fault, did_you_mean, printable, problem, read};
 use crate::sweep::{SweepError, panic_message, pool};
-use crate::variant;
 
 /// Which scripts are run, and how.
 #[derive(Clone, Debug, Default)]
@@ -150,7 +149,7 @@ fn settings(plan: &DrillPlan) -> Result<(Settings, Vec<String>), BadInput> {
     for (name, value) in &plan.overrides {
         let name = name.strip_prefix("net.ipv4.").unwrap_or(name);
         if matches!(name, "variant" | "tcp_congestion_control") {
-            variant::parse(value)
+            ackclock_input::parse_variant(value)
                 .map_err(|error| BadInput::new(format_args!("`{name}`: {error}")))?;
         }
         match stack.set(name, value).map_err(|message| refused(&message))? {

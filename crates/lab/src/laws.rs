@@ -5,10 +5,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ackclock_tcp::sender::{Plan, check_law as check};
+use ackclock_tcp::law_check::{Heard, Plan, check_law as check};
 use serde_json::json;
 
-use crate::input::BadInput;
+use ackclock_input::BadInput;
 use crate::sweep::SweepError;
 
 /// Loads the law of a shared library, so that `variant = "NAME"` means it for as long as the process runs.
@@ -45,7 +45,7 @@ pub fn register_law(
     name: &str,
     make: impl Fn() -> Box<dyn law::Growth> + Send + Sync + 'static,
 ) -> Result<(), BadInput> {
-    ackclock_tcp::growth::register_law(name, make)
+    ackclock_tcp::variant::register_law(name, make)
         .map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))
 }
 
@@ -73,7 +73,7 @@ pub fn check_law(
     plan: CheckPlan<'_>,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<String, SweepError> {
-    crate::variant::expect_law(law)?;
+    ackclock_input::expect_law(law)?;
     let trail = plan.trail.map(|path| {
         let file = File::create(path);
         file.map(Arc::new).map_err(|why| {
@@ -82,7 +82,7 @@ pub fn check_law(
     });
     let trail = trail.transpose()?;
     let of_events = trail.clone().filter(|_| plan.only.is_some());
-    let heard = of_events.map(|file| -> ackclock_tcp::sender::Heard {
+    let heard = of_events.map(|file| -> Heard {
         Arc::new(move |event: &str| {
             // A trail that cannot be written leaves the check as it is.
             let _ = file.write_all_at(format!("{event:<24}").as_bytes(), 8);

@@ -15,7 +15,6 @@ mod checked;
 mod closed_form;
 mod drill;
 mod duel;
-mod input;
 mod laws;
 mod live;
 mod load;
@@ -27,7 +26,7 @@ mod stream;
 mod sweep;
 mod table;
 mod throughput;
-mod variant;
+pub mod worlds;
 
 pub use ackclock_script::Comments;
 pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
@@ -40,7 +39,7 @@ pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
 pub use closed_form::{Prediction, Theory, closed_form};
 pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
-pub use input::{BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
+pub use ackclock_input::{registry, senders, variant_name, variant_slug, BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
 pub use laws::{CheckPlan, check_law, law, load_law, load_law_at, register_law};
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
@@ -54,7 +53,6 @@ pub use sweep::{
 };
 pub use table::{Table, Tables, check_conservation};
 pub use throughput::throughput;
-pub use variant::{registry, senders, variant_name, variant_slug};
 
 #[cfg(test)]
 mod scratch;
@@ -66,5 +64,5 @@ pub const fn version() -> &'static str {
 
 /// The JSON schema of a scenario, as JSON text.
 pub fn schema() -> String {
-    format!("{:#}", input::schema_of::<Scenario>())
+    format!("{:#}", ackclock_input::schema_of::<Scenario>())
 }

@@ -13,7 +13,7 @@ use ackclock_units::Frequency;
 use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
 
-use crate::input::{BadInput, to_json};
+use ackclock_input::{BadInput, to_json};
 use crate::sweep::{SweepError, simulate_plain};
 use crate::version;
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::BadInput;
 use crate::SweepError;
-use crate::input::value_from_json;
+use ackclock_input::value_from_json;
 
 /// The probabilities of the quantiles in the answer.
 const PROBABILITIES: [f64; 9] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];

@@ -2,7 +2,7 @@
 
 use ackclock_units::{Duration, Percent, Rate};
 
-use crate::input::BadInput;
+use ackclock_input::BadInput;
 
 /// The seconds of a duration such as `30 ms`; `key` is where it stands.
 ///

@@ -17,7 +17,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::checked::{CheckedWriter, ROW_GROUP_ROWS};
-use crate::input::{BadInput, problem, to_json};
+use ackclock_input::{BadInput, problem, to_json};
 use crate::table::{Columns, Table, Tables};
 use crate::version;
 

@@ -176,7 +176,7 @@ pub(crate) fn pool(threads: Option<usize>) -> Result<ThreadPool, SweepError> {
 pub fn thrown(payload: &(dyn Any + Send)) -> SweepError {
     match payload.downcast_ref::<LawFailed>() {
         Some(failed) => SweepError::Law {
-            what: crate::input::printable(&failed.what, 600),
+            what: ackclock_input::printable(&failed.what, 600),
             number: failed.number,
         },
         None => SweepError::Internal(panic_message(payload)),
@@ -190,7 +190,7 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> String {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    crate::input::printable(text, 300)
+    ackclock_input::printable(text, 300)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, StringArray,
 };
 
-use crate::input::BadInput;
+use ackclock_input::BadInput;
 
 /// The most rows that are made.
 const MOST_ROWS: f64 = 1e7;

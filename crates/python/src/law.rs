@@ -18,7 +18,9 @@ use ackclock_lab::law::{
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::False;
 use pyo3::types::{PyString, PyTuple, PyType};
+use pyo3::PyClass;
 
 use crate::BadInput;
 
@@ -265,7 +267,7 @@ struct Told<E: PyClass> {
     arguments: Py<PyTuple>,
 }
 
-impl<E: PyClass<Frozen = pyo3::pyclass::boolean_struct::False> + Default + Into<PyClassInitializer<E>>> Told<E> {
+impl<E: PyClass<Frozen = False> + Default + Into<PyClassInitializer<E>>> Told<E> {
     fn of(law: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Self> {
         let event = Py::new(law.py(), E::default())?;
         let arguments = PyTuple::new(law.py(), [&event])?.unbind();

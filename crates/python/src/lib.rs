@@ -7,6 +7,7 @@ mod law;
 mod place;
 mod table;
 mod words;
+mod worlds;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -770,6 +771,8 @@ mod _core {
     use super::words::{
         bits_per_second, load_law, load_law_at, registry, schema, seconds, senders, share, variant_name, variant_slug,
     };
+    #[pymodule_export]
+    use super::worlds::Worlds;
     #[pymodule_export]
     use super::{
         BadInput, Drill, Place, RouterBench, Run, Table, allow, altman_infer, altman_predict,

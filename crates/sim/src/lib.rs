@@ -42,6 +42,7 @@ mod reference;
 pub mod scenario;
 mod setup;
 mod state;
+mod stepped;
 #[cfg(test)]
 mod tests;
 mod topology;
@@ -56,3 +57,4 @@ pub use objects::ObjectLog;
 pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
 pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use scenario::Scenario;
+pub use stepped::Stepped;

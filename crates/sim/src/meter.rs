@@ -15,15 +15,20 @@ pub struct Meter {
 
 impl Default for Meter {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Meter {
+    /// A meter of a run that has not begun.
+    pub const fn new() -> Self {
         Self {
             now_ns: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
             stuck_ns: AtomicU64::new(u64::MAX),
         }
     }
-}
 
-impl Meter {
     /// The simulated time.
     pub fn now(&self) -> Instant {
         Instant::from_nanos(self.now_ns.load(Ordering::Relaxed))

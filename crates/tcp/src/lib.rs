@@ -15,6 +15,7 @@ pub mod endpoint;
 pub mod event;
 pub mod growth;
 pub mod idle;
+pub mod law_check;
 mod near;
 pub mod receiver;
 pub mod recovery;

@@ -7,11 +7,10 @@ mod backlog;
 mod flight;
 mod give_up;
 mod jump;
-mod law_check;
 mod outlying;
 mod output;
 mod stats;
-mod story;
+pub(crate) mod story;
 mod timers;
 mod unaided;
 
@@ -26,7 +25,6 @@ use crate::rtt::RttEstimator;
 use allowance::{Allowance, BeforeAck, Taken, View};
 use backlog::Backlog;
 use flight::Flight;
-pub use law_check::{Broken, Heard, Kept, Plan, check_law};
 pub use output::{DataRange, Follows};
 pub use stats::SenderStats;
 

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use crate::config::Profile;
-use crate::growth::{GrowthChoice, Recoveries};
+use crate::growth::{self, Growth, GrowthChoice, Recoveries, VisitorError};
 use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
 use crate::start::{JumpChoice, SlowStartChoice, SynLossChoice, WindowChoice};
@@ -506,8 +506,24 @@ impl Variant {
     }
 }
 
+/// Registers a law under `name` for this process. Names of variants may begin with it from then on, as in `mine+rack`.
+///
+/// A name that was registered before means the new law from then on; what has been read keeps the old one.
+///
+/// # Errors
+/// The name is not lower-case letters and digits, or a word for a part of the house's.
+pub fn register_law(
+    name: &str,
+    make: impl Fn() -> Box<dyn Growth> + Send + Sync + 'static,
+) -> Result<(), VisitorError> {
+    if is_word(name) {
+        return Err(VisitorError::Taken(name.to_owned()));
+    }
+    growth::register(name, make)
+}
+
 /// True if `text` is a word for a part of the house's, with an argument or without.
-pub(crate) fn is_word(text: &str) -> bool {
+fn is_word(text: &str) -> bool {
     let is_form = |form: &Form| form.text.split(['(', '<']).next() == Some(text);
     let is_number = || text.strip_prefix("iw").is_some_and(|n| n.parse::<u32>().is_ok());
     text == MODERN

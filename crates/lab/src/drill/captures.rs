@@ -10,7 +10,7 @@ use ackclock_writer::Place;
 
 use super::Drilled;
 use crate::capture::{CaptureFile, file_name};
-use crate::input::{BadInput, printable};
+use ackclock_input::{BadInput, printable};
 use crate::sweep::SweepError;
 
 /// The addresses that packetdrill gives both ends, and its port of the stack's end.

@@ -8,7 +8,7 @@ use ackclock_script::{
 use serde::Serialize;
 
 use super::{Drilled, guarded};
-use crate::input::{BadInput, did_you_mean};
+use ackclock_input::{BadInput, did_you_mean};
 use crate::sweep::{SweepError, pool};
 
 /// A stack that scripts are given to.

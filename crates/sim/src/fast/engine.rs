@@ -161,6 +161,31 @@ impl<'o> Engine<'o> {
         self.finish()
     }
 
+    /// Handles the events before `at`, and after one of them no more if `enough` says so; false once the run has reached its
+    /// end.
+    pub fn run_until(&mut self, at: Instant, mut enough: impl FnMut(Instant) -> bool) -> bool {
+        while let Some(next) = self.network.wheel.peek_at() {
+            if next > self.state.end {
+                return false;
+            }
+            if next >= at {
+                return true;
+            }
+            let Some(event) = self.network.wheel.pop() else { return false };
+            self.events += 1;
+            self.handle(event);
+            if enough(event.at()) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The end of flow `n` that opens the connection.
+    pub fn opener(&self, n: usize) -> &Host {
+        &self.state.hosts[2 * n]
+    }
+
     fn run_by_the_clock(&mut self) {
         let mut at_last_mark = Instant::NEVER;
         let mut at_one_moment = 0;
@@ -196,7 +221,7 @@ impl<'o> Engine<'o> {
         goes_on
     }
 
-    fn finish(mut self) -> Option<Run> {
+    pub fn finish(mut self) -> Option<Run> {
         if let Some(observer) = &mut self.state.observer
             && !self.state.stopped
         {

@@ -368,6 +368,19 @@ impl Wheel {
         }
     }
 
+    /// The time of the next event. Nothing may be added after this for a moment before that.
+    pub fn peek_at(&mut self) -> Option<Instant> {
+        loop {
+            if let Some(Entry { key, .. }) = self.current.last() {
+                let now = (self.cursor << self.shift) | (key >> TIME_SHIFT);
+                return Some(Instant::from_nanos(now));
+            }
+            if !self.enter_next_slot() {
+                return None;
+            }
+        }
+    }
+
     /// Takes the next event before `until`, of equal arrivals that of the least tie-break. Nothing may be added after
     /// this for a moment before that.
     #[inline(never)]

@@ -347,12 +347,15 @@ impl Allowance {
     }
 }
 
-#[cfg(test)]
 impl Allowance {
+    /// Another idle rule in the place of the one that was chosen.
     pub(super) fn set_idle(&mut self, idle: AnyIdle) {
         self.idle = idle;
     }
+}
 
+#[cfg(test)]
+impl Allowance {
     pub(super) fn rebase(&mut self, proposal: &Proposal) {
         self.growth.rebase(proposal);
     }

@@ -6,7 +6,6 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use super::{Arrived, Follows, Sender, UnaidedJump, WriteHint};
-use crate::Profile;
 use crate::config::Config;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, Handshake, LostSegment, MarkReport, Proposal,
@@ -14,17 +13,16 @@ use crate::event::{
 };
 use crate::growth::{AnyGrowth, Delays, Growth};
 use crate::idle::{AnyIdle, Idle, Usage};
-use crate::recovery::{AnyRecovery, Recovery};
-use crate::variant::Parts;
+use crate::recovery::AnyRecovery;
 
 /// What is behind a lock, whoever panicked with it.
-pub(in crate::sender) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The events that a law is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sender) enum Heard {
+pub(crate) enum Heard {
     Loss,
     Mark,
     Timeout,
@@ -146,7 +144,7 @@ impl Idle for Gate {
 
 /// A step of a story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sender) enum Step {
+pub(crate) enum Step {
     /// The application writes so many bytes.
     Write(u64),
     /// One of the segments on their way arrives and is acknowledged.
@@ -166,7 +164,7 @@ pub(in crate::sender) enum Step {
 }
 
 /// A sender, what it has under way, and a receiver that SACKs.
-pub(in crate::sender) struct World {
+pub(crate) struct World {
     pub sender: Sender,
     now: Instant,
     under_way: Vec<Range>,
@@ -183,21 +181,16 @@ pub(in crate::sender) struct World {
 }
 
 impl World {
-    /// A sender of `parts`; with `gated` the story says whether the window may grow, else their idle rule does.
-    pub fn new(parts: Parts, gated: bool, lost_syn_acks: u32) -> Self {
-        Self::of(parts, Profile::Rfc, AnyGrowth::new(parts.growth), gated, lost_syn_acks)
+    /// A sender by `config`; with `gated` the story says whether the window may grow, else their idle rule does.
+    #[cfg(test)]
+    pub fn new(config: Config, gated: bool, lost_syn_acks: u32) -> Self {
+        let law = AnyGrowth::new(config.parts.growth);
+        Self::of(config, law, gated, lost_syn_acks)
     }
 
-    /// The same with a law in the place of that of `parts`.
-    pub fn of(
-        parts: Parts,
-        profile: Profile,
-        law: AnyGrowth,
-        gated: bool,
-        lost_syn_acks: u32,
-    ) -> Self {
-        let mss = const { Mss::new(1000).unwrap() };
-        let config = Config { mss, ..Config::new(parts, profile) };
+    /// The same with `law` in the place of that of `config`.
+    pub fn of(config: Config, law: AnyGrowth, gated: bool, lost_syn_acks: u32) -> Self {
+        let config = Config { mss: const { Mss::new(1000).unwrap() }, ..config };
         let (heard, gate) = (Arc::default(), Arc::new(Mutex::new(true)));
         let mut sender = Sender::new(&config);
         sender.set_growth(Box::new(Recorder { law, heard: Arc::clone(&heard) }));

@@ -366,7 +366,7 @@ fn recovery(word: &str) -> RecoveryChoice {
 
 #[test]
 fn laws_of_linux_have_their_names_there() {
-    let ours: Vec<_> = crate::growth::laws_of_linux().collect();
+    let ours: Vec<_> = growth::laws_of_linux().collect();
     let expected = [
         ("newreno", "reno"),
         ("reno", "reno"),

@@ -1,5 +1,6 @@
 //! A law in C beside the same law of ours: the same bytes.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -113,4 +114,52 @@ fn a_table_that_lacks_something_is_refused() {
     let said =
         with("emptylaw", ".version = ACKCLOCK_LAW_VERSION, .size_bytes = sizeof(ackclock_law)");
     assert!(said.unwrap().contains("the callback `init` is NULL"));
+}
+
+/// The struct's name in the header.
+fn in_c(name: &str) -> String {
+    let words = name.chars().fold(String::new(), |mut text, char| {
+        if char.is_uppercase() {
+            text.push('_');
+        }
+        text.extend(char.to_lowercase());
+        text
+    });
+    if name == "Callbacks" { "ackclock_law".to_owned() } else { format!("ackclock{words}") }
+}
+
+#[test]
+fn the_header_has_the_same_structs() {
+    let mut source = "#include <stddef.h>\n#include <stdio.h>\n#include \"ackclock_law.h\"\nint main(void) {\n".to_owned();
+    let mut ours = String::new();
+    for (name, size, fields) in ackclock_foreign::layouts() {
+        let c = in_c(name);
+        writeln!(source, "printf(\"{c} %zu\\n\", sizeof({c}));").unwrap();
+        writeln!(ours, "{c} {size}").unwrap();
+        for (field, at) in fields {
+            writeln!(source, "printf(\"{c}.{field} %zu\\n\", offsetof({c}, {field}));")
+                .unwrap();
+            writeln!(ours, "{c}.{field} {at}").unwrap();
+        }
+    }
+    source.push_str("return 0; }\n");
+    let folder = std::env::temp_dir().join(format!("ackclock-abi-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("a.c"), source).unwrap();
+    let include = root().join("include");
+    let program = folder.join("a");
+    let built = Command::new("cc")
+        .arg("-I")
+        .arg(include)
+        .arg("-o")
+        .args([&program, &folder.join("a.c")])
+        .output();
+    let Ok(built) = built else {
+        println!("skipped: no C compiler");
+        return;
+    };
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let said = Command::new(program).output().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), ours);
 }

@@ -2,12 +2,12 @@
 
 use ackclock_sim::scenario::VariantChoice;
 use ackclock_sim::{Names, Scenario};
-use ackclock_tcp::growth::registered_laws;
+use ackclock_tcp::growth::{GrowthChoice, registered_laws};
 use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
 use ackclock_tcp::{Profile, TcpSpec, Variant};
 use serde_json::{Value, json};
 
-use crate::input::{BadInput, nearest};
+use crate::{BadInput, nearest};
 
 /// The canonical name of a sender under a profile (`rfc`, `linux` or `ns2`).
 ///
@@ -39,6 +39,17 @@ pub fn expect_law(word: &str) -> Result<(), BadInput> {
         |near| format!("did you mean `{near}`?"),
     );
     Err(BadInput::new(format_args!("`{word}` is no growth law; {expected}")))
+}
+
+/// The growth law of a word.
+///
+/// # Errors
+/// The word is another part's, or nobody's.
+pub fn read_law(word: &str) -> Result<GrowthChoice, BadInput> {
+    expect_law(word)?;
+    let variant = parse(word).map_err(BadInput::new)?;
+    let parts = variant.resolve(Profile::Rfc).map_err(BadInput::new)?;
+    Ok(parts.growth)
 }
 
 /// The file-name form of a variant's name, whether or not the name is known.
@@ -127,7 +138,7 @@ fn sender(variant: &Variant, profile: Profile, tcp: &TcpSpec) -> Result<Value, S
 }
 
 /// Reads a profile's name, and offers the nearest if there is none.
-pub(crate) fn profile(text: &str) -> Result<Profile, String> {
+pub fn profile(text: &str) -> Result<Profile, String> {
     text.parse().map_err(|error| {
         let error = format!("{error}");
         let Some(near) = nearest(text, Profile::ALL.iter().map(|(name, _)| *name)) else {
@@ -139,7 +150,7 @@ pub(crate) fn profile(text: &str) -> Result<Profile, String> {
 }
 
 /// Reads a variant's name, and where a word of it is unknown offers the nearest.
-pub(crate) fn parse(text: &str) -> Result<Variant, String> {
+pub fn parse(text: &str) -> Result<Variant, String> {
     text.parse().map_err(|error: VariantError| {
         let near = match &error {
             VariantError::UnknownPart { word, .. } => joined(text).or_else(|| {

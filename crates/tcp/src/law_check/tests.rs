@@ -1,8 +1,8 @@
 //! Every law of the house keeps the rules, and each rule finds a law that does not.
 
 use super::*;
-use crate::growth::{Reno, register_law};
-use crate::variant::{Part, REGISTRY};
+use crate::growth::Reno;
+use crate::variant::{Part, REGISTRY, register_law};
 
 fn plan(stories: u64) -> Plan {
     Plan { stories, seed: 1, only: None, heard: None }
@@ -13,9 +13,14 @@ fn the_laws_of_the_house_keep_the_rules() {
     let laws = REGISTRY.iter().filter(|entry| matches!(entry.choice, Part::Growth(_)));
     for entry in laws {
         let kept = check_law(&entry.spelled(), &plan(30), |_| true);
+        if entry.spelled() == "vegas(linux)" {
+            // Linux's `tcp_vegas_cong_avoid` compares rates once a round, and asks nobody whether the window is in use.
+            assert_eq!(kept.unwrap_err().rule, rule::IDLE);
+            continue;
+        }
         let kept = kept.unwrap_or_else(|broken| panic!("{}: {broken:#?}", entry.spelled()));
         let kept = kept.unwrap();
-        assert!(kept.events > 1000, "{}: {kept:?}", entry.spelled());
+        assert!(kept.events > 300, "{}: {kept:?}", entry.spelled());
     }
 }
 
@@ -130,11 +135,11 @@ fn each_mistake_is_found_and_told_shortly() {
 
 #[test]
 fn a_timeout_takes_one_segment_and_time() {
-    // The fewest steps that lead to a timeout: something is written, and time passes.
+    // The fewest steps that lead to a timeout: something is written, the probe's timer expires, then that of the timeout.
     let broken = found("wrongi", Mistake::ZeroAfterTimeout);
-    assert_eq!(broken.steps.len(), 2, "{broken:#?}");
+    assert_eq!(broken.steps.len(), 3, "{broken:#?}");
     assert!(broken.steps[0].starts_with("the application writes"));
-    assert!(broken.steps[1].ends_with("ms pass"));
+    assert!(broken.steps[1..].iter().all(|step| step.ends_with("ms pass")));
     assert!(
         broken.what.ends_with("cwnd is 0 bytes; expected at least a segment, which is 1000 bytes"),
         "{}",

@@ -163,7 +163,7 @@ pub(crate) fn member(key: &str, name: &str) -> String {
 }
 
 /// The key of a list's element.
-pub(crate) fn element(key: &str, index: usize) -> String {
+pub fn element(key: &str, index: usize) -> String {
     format!("{key}[{index}]")
 }
 

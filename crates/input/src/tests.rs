@@ -5,7 +5,6 @@ use ackclock_units::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::scratch::Scratch;
 
 const GOOD: &str = r#"title = "Two flows"
 duration = "10 s"
@@ -479,7 +478,8 @@ fn null_stands_for_what_may_be_left_out() {
 
 #[test]
 fn files_that_cannot_be_read_say_why() {
-    let folder = Scratch::new("files");
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let message = |name: &str| {
         let text = load(&folder.join(name)).unwrap_err().to_string();
         text.replace(&folder.display().to_string(), "DIR")

@@ -10,6 +10,7 @@ mod elsewhere;
 mod hints;
 mod schema;
 mod syntax;
+mod variant;
 
 use std::fmt;
 use std::fs::File;
@@ -23,7 +24,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub(crate) use document::{Document, element};
+use document::Document;
+pub use document::element;
+pub use variant::{expect_law, parse as parse_variant, profile, read_law, registry, senders, variant_name, variant_slug};
 
 /// The largest file that is read. A scenario of ten thousand links is a tenth of it.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -45,7 +48,7 @@ pub struct BadInput {
 
 impl BadInput {
     /// One line, with whatever could disturb a terminal made visible.
-    pub(crate) fn new(text: impl fmt::Display) -> Self {
+    pub fn new(text: impl fmt::Display) -> Self {
         Self { text: printable(&text.to_string(), MAX_MESSAGE_CHARS) }
     }
 
@@ -55,7 +58,8 @@ impl BadInput {
         Self::new(format_args!("cell {cell}: {}", self.text))
     }
 
-    pub(crate) fn in_file(file: &str, line: Option<usize>, fault: &Fault) -> Self {
+    /// A fault of a file, with the line if it is known.
+    pub fn in_file(file: &str, line: Option<usize>, fault: &Fault) -> Self {
         match line {
             Some(line) => Self::new(format_args!("{file}:{line}: {fault}")),
             None => Self::new(format_args!("{file}: {fault}")),
@@ -65,17 +69,18 @@ impl BadInput {
 
 /// A fault at a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// The key, as in `flow[0].count`; empty for the whole document.
-    pub(crate) key: String,
+    pub key: String,
     /// The line, where the key does not say it.
-    pub(crate) line: Option<usize>,
+    pub line: Option<usize>,
     /// The fault, and what was expected.
-    pub(crate) message: String,
+    pub message: String,
 }
 
 impl Fault {
-    pub(crate) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A fault under a key, before its line is known.
+    pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { key: key.into(), line: None, message: message.into() }
     }
 }
@@ -117,6 +122,14 @@ fn from_text(file: &str, text: &str, is_json: bool, folder: &Path) -> Result<Sce
         .map_err(|(line, fault)| BadInput::in_file(file, line, &fault))
 }
 
+/// Reads a scenario from TOML text. Files that it names are looked for in the current folder.
+///
+/// # Errors
+/// The first thing that keeps the text from being a scenario that can be run.
+pub fn from_toml(text: &str) -> Result<Scenario, BadInput> {
+    from_text("scenario", text, false, Path::new(""))
+}
+
 /// Reads a scenario from JSON text. Files that it names are looked for in the current folder.
 ///
 /// # Errors
@@ -142,7 +155,7 @@ pub fn read_columns(table: &str) -> Result<String, BadInput> {
 }
 
 /// Reads a `T` from JSON text.
-pub(crate) fn value_from_json<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, BadInput> {
+pub fn value_from_json<T: DeserializeOwned + JsonSchema>(text: &str) -> Result<T, BadInput> {
     Document::from_json(text)
         .and_then(|document| decode(&document, &schema_of::<T>()))
         .map_err(BadInput::new)
@@ -191,7 +204,7 @@ fn unknown_name(message: String) -> String {
 }
 
 /// The JSON schema of a type.
-pub(crate) fn schema_of<T: JsonSchema>() -> Value {
+pub fn schema_of<T: JsonSchema>() -> Value {
     schemars::schema_for!(T).to_value()
 }
 
@@ -204,7 +217,7 @@ fn decode<T: DeserializeOwned>(document: &Document, schema: &Value) -> Result<T,
 }
 
 /// The text of a file; `expected` is the end of the message if there is none.
-pub(crate) fn read(path: &Path, expected: &str) -> Result<String, Fault> {
+pub fn read(path: &Path, expected: &str) -> Result<String, Fault> {
     let fault = |problem: String| Fault::new("", format!("{problem}, {expected}"));
     let mut bytes = Vec::new();
     File::open(path)
@@ -223,7 +236,7 @@ pub(crate) fn read(path: &Path, expected: &str) -> Result<String, Fault> {
 }
 
 /// Why a file or a folder is not read.
-pub(crate) fn problem(error: &io::Error) -> String {
+pub fn problem(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::IsADirectory => "is a folder".to_owned(),
@@ -249,7 +262,7 @@ pub fn printable(text: &str, max_chars: usize) -> String {
 }
 
 /// The word nearest to `word`, if one is near enough to have been meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // The distance to a very long text costs its length times the candidate's, for nothing.
     if word.len() > 100 {
         return None;
@@ -267,7 +280,7 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// ` (did you mean ...?)` or nothing.
-pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
 }
 

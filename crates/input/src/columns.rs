@@ -319,19 +319,14 @@ const fn whole(number: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     use super::*;
-    use crate::scratch::Scratch;
 
     /// The table with its file's list, or the message.
     fn resolved(contents: &str, table: &str) -> Result<Value, String> {
-        // Tests of this module run at the same time.
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let scratch = Scratch::new(&format!("columns-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
-        std::fs::write(scratch.join("f.txt"), contents).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::write(scratch.path().join("f.txt"), contents).unwrap();
         let mut value: Value = serde_json::from_str(table).unwrap();
-        resolve(&mut value, &scratch).map(|()| value).map_err(|fault| fault.to_string())
+        resolve(&mut value, scratch.path()).map(|()| value).map_err(|fault| fault.to_string())
     }
 
     #[test]

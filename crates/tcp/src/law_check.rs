@@ -12,13 +12,13 @@ use ackclock_packet::Seq;
 use ackclock_units::random::Streams;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use super::story::{Step, World, locked};
-use crate::Profile;
+use crate::config::{Config, Profile};
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, Limit, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
 };
 use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed};
+use crate::sender::story::{Step, World, locked};
 use crate::variant::{Parts, Variant};
 
 /// The steps of the longest story.
@@ -258,7 +258,8 @@ impl Growth for Watched {
         }
         if let Some(floor) = self.floor.take() {
             let floor = end.at_most.map_or(floor, |most| most.min(floor)).min(before);
-            if after < floor {
+            // A window of whole segments may be one less than the bound.
+            if after + end.mss.bytes() <= floor {
                 self.fault(rule::ONCE, || {
                     format!(
                         "the loss left {} bytes, and the end of its repair made {} of them",
@@ -290,6 +291,7 @@ impl Growth for Watched {
             Why::Idle => "after silence".to_owned(),
             Why::Jump => "a jump".to_owned(),
         };
+        self.floor = None;
         self.hear("rebase", None, detail, |law| law.rebase(proposal));
     }
 
@@ -422,22 +424,21 @@ fn tell(cast: &Cast, steps: &[Step], tells: bool, heard: Option<&Heard>) -> (End
             heard: heard.cloned(),
         };
         let law = AnyGrowth::Other(Box::new(watched));
-        let mut world = World::of(cast.parts, cast.profile, law, cast.gated, 0);
+        let config = Config::new(cast.parts, cast.profile);
+        let mut world = World::of(config, law, cast.gated, 0);
         for step in steps {
             if locked(&log).fault.is_some() || fault.is_some() {
                 break;
             }
-            let (before, spurious) = (world.sender.cwnd(), world.sender.stats.spurious);
+            let (before, spurious) = (world.sender.cwnd(), world.sender.stats().spurious);
             world.perform(step);
             let after = world.sender.cwnd();
             let bound = cast.gated
                 && !world.may_grow()
                 && !world.sender.growth().models_path()
-                && world.sender.stats.spurious == spurious;
-            // A reduction goes no further than two segments (RFC 5681 §3.1), which is more than one.
-            let reduced = !locked(&world.heard).is_empty();
-            let least = if reduced { world.sender.mss().times(2) } else { Bytes::ZERO };
-            if bound && after > before.max(least) {
+                && world.sender.stats().spurious == spurious;
+            // A window of one segment may become two, the least that a reduction leaves (RFC 5681 §3.1).
+            if bound && after > before.max(world.sender.mss().times(2)) {
                 let what = format!("cwnd went from {} to {} bytes", before.get(), after.get());
                 fault = Some(Fault { rule: rule::IDLE, what });
             }

@@ -1,0 +1,52 @@
+//! Growth laws: their trait, the events that they hear of, and the units of those.
+//!
+//! A law owns cwnd and ssthresh. [`Growth`] says when each of its methods is called; all but six have defaults.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+pub use ackclock_packet::Seq;
+pub use ackclock_tcp::event::{
+    Ack, Congestion, Delivery, Established, Limit, LostSegment, Proposal, RateSample, RecoveryEnd,
+    Repair, RttSample, SendStart, Signal, SlowStartStep, Why,
+};
+pub use ackclock_tcp::growth::{Growth, fail};
+pub use ackclock_tcp::law_check::{Broken, Kept, Plan};
+pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
+
+use crate::Error;
+
+/// Gives a law a name for as long as the process runs, for scenarios that are read from then on.
+///
+/// # Errors
+/// The name is not lower-case letters and digits, or a word of the package's own.
+pub fn register_law(
+    name: &str,
+    make: impl Fn() -> Box<dyn Growth> + Send + Sync + 'static,
+) -> Result<(), Error> {
+    let named = ackclock_tcp::variant::register_law(name, make);
+    named.map_err(|why| Error::Input(format!("law `{name}`: {why}")))
+}
+
+/// Tells the law of this name `stories` random stories of a sender, and holds it against the rules of growth laws.
+///
+/// # Errors
+/// The law breaks a rule: the shortest story found in which it does.
+///
+/// # Panics
+/// The name is none of a law.
+pub fn check_law(name: &str, stories: u64, seed: u64) -> Result<Kept, Box<Broken>> {
+    let plan = Plan { stories, seed, only: None, heard: None };
+    let kept = ackclock_tcp::law_check::check_law(name, &plan, |_| true)?;
+    Ok(kept.expect("nobody ends it early"))
+}
+
+/// The result of a run, in which a law may have given up.
+pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(result) => result,
+        Err(payload) => match payload.downcast::<ackclock_tcp::growth::LawFailed>() {
+            Ok(failed) => Err(Error::Law(failed.what)),
+            Err(other) => resume_unwind(other),
+        },
+    }
+}

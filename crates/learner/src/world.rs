@@ -1,0 +1,182 @@
+//! A run that goes on step by step.
+
+use ackclock_sim::{Names, Run, Scenario, ScenarioError, Stepped};
+use ackclock_tcp::growth::{Growth as _, GrowthChoice};
+use ackclock_units::{Bytes, Duration, Instant};
+
+use crate::law::{Link, WORD, linked, locked};
+use crate::record::Record;
+
+/// What a learner's sender is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Payload leaves at this rate, whatever is in flight.
+    Rate {
+        /// In bit/s.
+        bps: u64,
+    },
+    /// So much payload may be in flight.
+    Window {
+        /// In bytes; less than a segment counts as one.
+        bytes: u64,
+    },
+}
+
+/// Why there is no world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorldError {
+    /// A key of the scenario that cannot be run.
+    Scenario(ScenarioError),
+    /// No flow has a variant that begins with the learner's word.
+    NoLearner,
+}
+
+/// Who decides what the learners' senders do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Actions that are rates.
+    Rate,
+    /// Actions that are windows.
+    Window,
+    /// A growth law, whatever the actions are: to be compared with.
+    Law(GrowthChoice),
+}
+
+/// The time that an interval takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    /// So long.
+    For(Duration),
+    /// Until an ACK for a learner comes, and at most so long.
+    ToAck(Duration),
+}
+
+/// A learner: its flow, and the law at the end that sends.
+#[derive(Debug)]
+struct Learner {
+    flow: usize,
+    name: String,
+    link: Link,
+    /// Counters of the sender when the interval began: acknowledged, and sent again.
+    before: [Bytes; 2],
+}
+
+/// A run of a scenario with learners in it.
+#[derive(Debug)]
+pub struct World {
+    run: Stepped,
+    end: Instant,
+    learners: Vec<Learner>,
+}
+
+impl World {
+    /// A run that stands where all learners have opened their connections, or where the scenario ends.
+    ///
+    /// # Errors
+    /// The first key that cannot be run, or a scenario without a learner.
+    pub fn new(scenario: &Scenario, by: Control) -> Result<Self, WorldError> {
+        let is_learner = |name: &str| {
+            name.strip_prefix(WORD).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+        };
+        let flows = Names::of_flows(scenario).into_iter().enumerate();
+        let flows: Vec<(usize, String)> = flows
+            .filter(|(_, (entry, _))| is_learner(&scenario.flows[*entry].variant.to_string()))
+            .map(|(flow, (_, name))| (flow, name))
+            .collect();
+        if flows.is_empty() {
+            return Err(WorldError::NoLearner);
+        }
+        let (run, links) = linked(by, || Stepped::new(scenario));
+        let run = run.map_err(WorldError::Scenario)?;
+        // Each flow has two ends, of which the first opens the connection and sends; laws that were made before theirs belong
+        // to checks of the settings.
+        let of_checks = links.len().saturating_sub(2 * flows.len());
+        let ends = links.into_iter().skip(of_checks).step_by(2);
+        let learners = flows.into_iter().zip(ends);
+        let learners = learners
+            .map(|((flow, name), link)| Learner { flow, name, link, before: Default::default() });
+        let end = Instant::START + scenario.duration;
+        let mut world = Self { run, end, learners: learners.collect() };
+        world.open();
+        Ok(world)
+    }
+
+    /// Goes on until every learner has its connection.
+    fn open(&mut self) {
+        let links: Vec<Link> = self.learners.iter().map(|it| it.link.clone()).collect();
+        let all = || links.iter().all(|link| locked(link).established);
+        self.run.run_until_enough(self.end, all);
+    }
+
+    /// The names of the learners' flows.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.learners.iter().map(|learner| learner.name.as_str())
+    }
+
+    /// The moment up to which everything has happened.
+    pub const fn now(&self) -> Instant {
+        self.run.now()
+    }
+
+    /// True while the scenario's duration is not over.
+    pub fn goes_on(&self) -> bool {
+        self.run.now() < self.end
+    }
+
+    fn counters(&self, flow: usize) -> [Bytes; 2] {
+        let sender = self.run.sender(flow);
+        [sender.acked(), Bytes::new(sender.stats().retransmitted_bytes)]
+    }
+
+    /// Lets an interval pass, with an action for each learner, and answers with their records. The last one ends where the
+    /// scenario does.
+    pub fn step(&mut self, actions: &[Action], lasts: Lasts) -> Vec<Record> {
+        let start = self.run.now();
+        for n in 0..self.learners.len() {
+            let before = self.counters(self.learners[n].flow);
+            let learner = &mut self.learners[n];
+            learner.before = before;
+            let mut shared = locked(&learner.link);
+            shared.action = actions.get(n).copied();
+            let in_flight = shared.in_flight;
+            shared.tally.begin(start, in_flight);
+        }
+        match lasts {
+            Lasts::For(time) => {
+                self.run.run_until((start + time).min(self.end));
+            }
+            Lasts::ToAck(most) => {
+                let links: Vec<Link> = self.learners.iter().map(|it| it.link.clone()).collect();
+                let came = || links.iter().any(|link| locked(link).tally.has_heard());
+                self.run.run_until_enough((start + most).min(self.end), came);
+            }
+        }
+        let end = self.run.now();
+        let record = |learner: &Learner| {
+            let mut shared = locked(&learner.link);
+            if !shared.hears_deliveries {
+                let [acked, again] = self.counters(learner.flow);
+                shared.tally.delivered = acked - learner.before[0];
+                shared.tally.lost = again - learner.before[1];
+                shared.in_flight = self.run.sender(learner.flow).in_flight();
+            }
+            let sender = self.run.sender(learner.flow);
+            let rate_bps = match shared.action {
+                _ if shared.follows => sender.growth().pacing_rate().map_or(f64::NAN, |it| it.as_bps() as f64),
+                Some(Action::Rate { bps }) => bps as f64,
+                _ => f64::NAN,
+            };
+            let now = (sender.cwnd(), rate_bps);
+            Record::of(&shared.tally, end, shared.in_flight, shared.min_ever, now)
+        };
+        self.learners.iter().map(record).collect()
+    }
+
+    /// The tables of the run, from its beginning to its end: what is left of it passes first.
+    pub fn finish(self) -> Option<Run> {
+        self.run.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+use super::*;
+use crate::introduce;
+use crate::record::FIELDS;
+
+/// One learner over 300 packets of 1500 bytes a second, 100 ms each way, behind `queue`.
+fn scenario(queue: &str, loss: &str, more: &str) -> Scenario {
+    introduce();
+    let text = format!(
+        r#"{{
+            "duration": "60 s",
+            "topology": {{
+                "kind": "dumbbell",
+                "access": {{"rate": "1 Gbit/s", "delay": "0 ms"}},
+                "bottleneck": {{
+                    "rate": "3.6 Mbit/s", "delay": "100 ms", "loss": {loss},
+                    "queue": {{"kind": "droptail", "limit": "{queue}"}}
+                }}
+            }},
+            "flow": [{{"name": "a", "variant": "learner"}}{more}]
+        }}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+fn rate(bps: u64) -> Action {
+    Action::Rate { bps }
+}
+
+/// The records of so many intervals of a second at one rate.
+fn at_rate(scenario: &Scenario, bps: u64, intervals: usize) -> Vec<Record> {
+    let mut world = World::new(scenario, Control::Rate).unwrap();
+    (0..intervals).map(|_| world.step(&[rate(bps)], Lasts::For(Duration::from_secs(1)))[0]).collect()
+}
+
+#[test]
+fn a_rate_below_capacity_arrives_and_the_path_stays_empty() {
+    let records = at_rate(&scenario("100 packet", "0.0", ""), 1_752_000, 20);
+    for record in &records[2..] {
+        // 150 segments of 1460 bytes a second.
+        assert!((record.delivered_bytes - 219_000.0).abs() <= 2.0 * 1460.0, "{record:?}");
+        assert_eq!(record.lost_bytes, 0.0);
+        // 200 ms, and 1500 bytes at 3.6 Mbit/s, which is 3.3 ms.
+        assert!((0.203..0.206).contains(&record.rtt_mean_s), "{record:?}");
+        assert_eq!(record.rate_bps, 1_752_000.0);
+    }
+}
+
+#[test]
+fn no_rate_delivers_more_than_the_link_and_a_queue_that_fills_is_seen() {
+    // Twice the capacity, behind 60 packets: 0.2 s of the link.
+    let records = at_rate(&scenario("60 packet", "0.0", ""), 7_200_000, 20);
+    // 300 packets a second with 1460 bytes each.
+    let most = 300.0 * 1460.0;
+    for record in &records[3..] {
+        assert!(record.delivered_bytes <= most + 1460.0, "{record:?}");
+        // The path of 0.2 s and the queue of 0.2 s: what overtakes capacity never sees the least time.
+        assert!(record.rtt_min_s > 0.35, "{record:?}");
+        assert!(record.lost_bytes > 0.0, "{record:?}");
+    }
+}
+
+#[test]
+fn what_is_sent_is_delivered_or_lost_or_under_way() {
+    let scenario = scenario("20 packet", "0.03", "");
+    let mut world = World::new(&scenario, Control::Rate).unwrap();
+    let (mut sent, mut over) = (0.0, 0.0);
+    let mut last = None;
+    for n in 0..100_u64 {
+        let record = world.step(&[rate(1_000_000 + 60_000 * n)], Lasts::For(Duration::from_millis(300)))[0];
+        sent += record.sent_bytes;
+        over += record.delivered_bytes + record.lost_bytes;
+        last = Some(record);
+    }
+    let run = world.finish().unwrap();
+    let row = &run.flows[0];
+    // Retransmissions were sent, too; all segments but the last few are full.
+    let segments = row.segments_sent as f64 * 1460.0;
+    assert!((sent - over - last.unwrap().in_flight_bytes).abs() < 1.0);
+    assert!(sent <= segments, "{sent} of {segments}");
+}
+
+#[test]
+fn the_same_actions_leave_the_same_records() {
+    let scenario = scenario("20 packet", "0.03", r#", {"name": "b", "variant": "cubic"}"#);
+    // As text, since a time that was not measured is not equal to itself.
+    let told = |scenario: &Scenario| format!("{:?}", at_rate(scenario, 3_000_000, 30));
+    assert_eq!(told(&scenario), told(&scenario));
+    let mut other = scenario.clone();
+    other.seed += 1;
+    assert_ne!(told(&scenario), told(&other));
+}
+
+#[test]
+fn a_window_keeps_so_much_in_flight() {
+    let scenario = scenario("100 packet", "0.0", "");
+    let mut world = World::new(&scenario, Control::Window).unwrap();
+    let mut delivered = 0.0;
+    for _ in 0..20 {
+        let action = Action::Window { bytes: 29_200 };
+        let record = world.step(&[action], Lasts::For(Duration::from_secs(1)))[0];
+        assert!(record.in_flight_bytes <= 29_200.0 && record.rate_bps.is_nan());
+        delivered += record.delivered_bytes;
+    }
+    // 20 segments each round trip, which takes 200 ms and the time of one or two packets, 3.3 ms each: so many in 20 s, but
+    // for the first two.
+    let [least, most] = [20.0 / 0.2068 - 2.0, 20.0 / 0.2033].map(|trips| trips * 29_200.0);
+    assert!((least..most).contains(&delivered), "{delivered}");
+}
+
+#[test]
+fn learners_share_a_path() {
+    let scenario = scenario("50 packet", "0.0", r#", {"name": "b", "variant": "learner", "start": "1 s"}"#);
+    let mut world = World::new(&scenario, Control::Rate).unwrap();
+    assert_eq!(world.names().collect::<Vec<_>>(), ["a", "b"]);
+    assert!(world.now() >= Instant::START + Duration::from_secs(1));
+    let mut records = Vec::new();
+    for _ in 0..10 {
+        records = world.step(&[rate(1_000_000), rate(2_000_000)], Lasts::For(Duration::from_secs(1)));
+    }
+    let bps = |record: &Record| 8.0 * record.delivered_bytes / record.duration_s;
+    assert!((bps(&records[0]) - 1e6).abs() < 3e4, "{records:?}");
+    assert!((bps(&records[1]) - 2e6).abs() < 3e4, "{records:?}");
+}
+
+#[test]
+fn a_world_without_a_learner_is_none() {
+    let mut scenario = scenario("50 packet", "0.0", "");
+    scenario.flows[0].variant = "cubic".parse().unwrap();
+    assert_eq!(World::new(&scenario, Control::Rate).err(), Some(WorldError::NoLearner));
+}
+
+#[test]
+fn a_record_has_a_value_for_each_name() {
+    let record = at_rate(&scenario("50 packet", "0.0", ""), 1_000_000, 1)[0];
+    let at = |name: &str| FIELDS.iter().position(|field| *field == name).unwrap();
+    assert_eq!(record.values()[at("rtt_mean_s")], record.rtt_mean_s);
+    assert_eq!(record.values()[at("rate_bps")], 1e6);
+    assert_eq!(record.values()[at("sent_bytes")], record.sent_bytes);
+}
+
+#[test]
+fn a_decision_may_come_with_each_ack() {
+    let scenario = scenario("50 packet", "0.0", "");
+    let mut world = World::new(&scenario, Control::Window).unwrap();
+    let mut records = Vec::new();
+    for _ in 0..50 {
+        let lasts = Lasts::ToAck(Duration::from_secs(1));
+        records.push(world.step(&[Action::Window { bytes: 14_600 }], lasts)[0]);
+    }
+    // An ACK answers one segment or two.
+    assert!(records.iter().all(|it| it.delivered_bytes <= 2920.0 && it.duration_s < 0.21));
+}
+
+#[test]
+fn a_learner_may_follow_a_law() {
+    use ackclock_tcp::{Profile, Variant};
+    for law in ["reno", "cubic", "bbr"] {
+        let choice = law.parse::<Variant>().unwrap().resolve(Profile::Rfc).unwrap().growth;
+        let scenario = scenario("60 packet", "0.0", "");
+        let mut world = World::new(&scenario, Control::Law(choice)).unwrap();
+        let mut delivered = 0.0;
+        while world.goes_on() {
+            let record = world.step(&[rate(1)], Lasts::For(Duration::from_secs(1)))[0];
+            delivered += record.delivered_bytes;
+            assert!(record.rtt_min_s.is_nan() || record.rtt_min_s > 0.203, "{record:?}");
+        }
+        let run = world.finish().unwrap();
+        let row = &run.flows[0];
+        assert!(row.goodput_bps > 2.5e6, "{law}: {}", row.goodput_bps);
+        let share = delivered / row.delivered_bytes as f64;
+        assert!((share - 1.0).abs() < 0.02, "{law}: {share}");
+    }
+}

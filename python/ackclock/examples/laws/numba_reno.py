@@ -1,0 +1,125 @@
+"""Reno compiled by numba, through the C interface: it runs as fast as a law in C.
+
+It needs numba and numpy (``pip install numba``). Run it::
+
+    python numba_reno.py
+"""
+
+import ctypes
+
+import numpy as np
+from numba import carray, cfunc, from_dtype, types
+
+import ackclock as ac
+
+# The structs of `ackclock_law.h`, as numpy knows them.
+STRUCTS = {name: np.dtype(fields, align=True) for name, fields in ac.law_structs().items()}
+STATE = np.dtype([("cwnd", "u8"), ("ssthresh", "u8"), ("acked", "u8")])
+UNKNOWN = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+calloc = ctypes.CDLL(None).calloc
+calloc.argtypes, calloc.restype = [ctypes.c_size_t, ctypes.c_size_t], ctypes.c_void_p
+free = ctypes.CDLL(None).free
+free.argtypes, free.restype = [ctypes.c_void_p], None
+SIZE = STATE.itemsize
+
+
+def pointer(name):
+    """Return the type of a pointer to a struct of the header."""
+    return types.CPointer(from_dtype(STRUCTS[name]))
+
+
+@cfunc(types.voidptr(pointer("ackclock_start")))
+def init(start):
+    state = calloc(1, SIZE)
+    law = carray(state, 1, STATE)[0]
+    law.cwnd = start[0].cwnd_bytes
+    law.ssthresh = start[0].ssthresh_bytes
+    return state
+
+
+@cfunc(types.void(types.voidptr))
+def destroy(state):
+    free(state)
+
+
+@cfunc(types.void(types.voidptr, pointer("ackclock_ack")))
+def ack(state, event):
+    law = carray(state, 1, STATE)[0]
+    it = event[0]
+    if it.in_slow_start:
+        law.cwnd += it.slow_start_increase_bytes
+        if it.slow_start_ends:
+            law.ssthresh = law.cwnd
+        law.acked += it.slow_start_left_over_bytes
+        return
+    law.acked += it.newly_acked_bytes
+    if law.acked >= law.cwnd:
+        law.acked -= law.cwnd
+        law.cwnd += np.uint64(it.mss_bytes)
+
+
+@cfunc(types.void(types.voidptr, pointer("ackclock_congestion")))
+def congestion(state, event):
+    law = carray(state, 1, STATE)[0]
+    half = max(event[0].reduce_from_bytes // np.uint64(2), np.uint64(2 * event[0].mss_bytes))
+    law.acked = 0
+    law.ssthresh = half
+    law.cwnd = half
+
+
+@cfunc(types.void(types.voidptr, pointer("ackclock_timeout")))
+def timeout(state, event):
+    law = carray(state, 1, STATE)[0]
+    law.acked = 0
+    if event[0].consecutive == 1:
+        half = event[0].reduce_from_bytes // np.uint64(2)
+        law.ssthresh = max(half, np.uint64(2 * event[0].mss_bytes))
+    law.cwnd = event[0].mss_bytes
+
+
+@cfunc(types.void(types.voidptr, pointer("ackclock_proposal")))
+def idle(state, event):
+    law = carray(state, 1, STATE)[0]
+    if event[0].cwnd_bytes != UNKNOWN:
+        law.cwnd = event[0].cwnd_bytes
+    if event[0].ssthresh_bytes != UNKNOWN:
+        law.ssthresh = event[0].ssthresh_bytes
+
+
+@cfunc(types.void(types.voidptr, pointer("ackclock_recovery_end")))
+def recovery_end(state, event):
+    law = carray(state, 1, STATE)[0]
+    if event[0].at_most_bytes != UNKNOWN:
+        law.cwnd = min(law.cwnd, event[0].at_most_bytes)
+
+
+@cfunc(types.uint64(types.voidptr))
+def cwnd_bytes(state):
+    return carray(state, 1, STATE)[0].cwnd
+
+
+@cfunc(types.uint64(types.voidptr))
+def ssthresh_bytes(state):
+    return carray(state, 1, STATE)[0].ssthresh
+
+
+CALLBACKS = {
+    f.__name__: f
+    for f in (
+        init, destroy, ack, congestion, timeout, idle, recovery_end, cwnd_bytes, ssthresh_bytes,
+    )
+}  # fmt: skip
+
+#: The table stays for as long as the process, as connections call it.
+TABLE = np.zeros(1, STRUCTS["ackclock_law"])
+TABLE["version"], TABLE["size_bytes"] = 1, TABLE.dtype.itemsize
+for name, function in CALLBACKS.items():
+    TABLE[name] = function.address
+
+ac.load_law("mine", TABLE.ctypes.data)
+
+if __name__ == "__main__":
+    flows = [ac.Flow("mine", name="mine"), ac.Flow("cubic", name="cubic")]
+    scenario = ac.Scenario(ac.path("20 Mbit/s", "40 ms"), flows, duration="60 s")
+    print(ac.simulate(scenario).flows)
