@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import traceback
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -83,6 +84,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         # Whoever read the output has gone, as `head` does; nothing is left to say, or to flush.
         sys.stdout = None
         sys.exit(0)
+    except Exception as error:
+        where = getattr(error, "ackclock_law", None)
+        if where is None:
+            raise
+        _tell_law(error, where)
     if code == EXIT_INTERRUPTED:
         _say("interrupted")
     sys.exit(code if isinstance(code, int) else 0)
@@ -122,6 +128,20 @@ def _advice(error: Exception, given: Sequence[str], known: Iterable[str]) -> str
     if meant is None:
         return " `ackclock --help` lists them."
     return f" Did you mean `ackclock {meant}`?"
+
+
+def _tell_law(error: Exception, where: str) -> NoReturn:
+    """Print the traceback of a law in Python that ended a run, without the way there, and a line that says where."""
+    ours = str(Path(__file__).parent)
+    frame = error.__traceback__
+    last = frame
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename.startswith(ours):
+            last = frame.tb_next
+        frame = frame.tb_next
+    error.__notes__ = []
+    traceback.print_exception(type(error), error, last, chain=False)
+    _fail(where)
 
 
 def _fail(message: str) -> NoReturn:

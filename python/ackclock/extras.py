@@ -19,6 +19,8 @@ EXTRAS = {
     "pyarrow": "pandas",
     "pandas": "pandas",
     "duckdb": "duckdb",
+    "gymnasium": "rl",
+    "pettingzoo": "rl",
 }
 
 #: The packages of reports, and of studies.

@@ -27,6 +27,7 @@ import inspect
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -258,7 +259,12 @@ def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:
         raise BadInput(f"law `{name}`: {path}: Python cannot load it")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        line = getattr(error, "lineno", None) or _line_in(error, path)
+        where = path if line is None else f"{path}:{line}"
+        raise BadInput(f"law `{name}`: {where}: {type(error).__name__}: {error}") from error
     classes = {
         word: value
         for word, value in vars(module).items()
@@ -274,3 +280,13 @@ def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:
         which = f"; say which: {path}:{next(iter(classes))}" if classes else ", expected one"
         raise BadInput(f"law `{name}`: {path}: {found}{which}")
     return next(iter(classes.values()))
+
+
+def _line_in(error: Exception, path: Path) -> int | None:
+    """Return the line of a file in which an error arose."""
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ]
+    return lines[-1] if lines else None

@@ -58,14 +58,14 @@ def test_the_command_says_what_it_loaded(
     library: Path, tmp_path: Path, ackclock: Callable[..., Answer]
 ) -> None:
     file = tmp_path / "path.toml"
-    file.write_text(PATH.replace("NAME", "mine"))
+    file.write_text(PATH.replace("NAME", "unloaded"))
     # The file names the law and cannot load it.
     answer = ackclock("run", file)
     assert answer.code == 2
-    assert "unknown part `mine`" in answer.err
-    answer = ackclock("run", file, "--law", f"mine={library}")
-    assert (answer.code, answer.err) == (0, f"ackclock: law `mine` loaded from {library}\n")
-    assert " mine " in answer.out
+    assert "unknown part `unloaded`" in answer.err
+    answer = ackclock("run", file, "--law", f"unloaded={library}")
+    assert (answer.code, answer.err) == (0, f"ackclock: law `unloaded` loaded from {library}\n")
+    assert " unloaded " in answer.out
 
 
 @pytest.mark.parametrize(

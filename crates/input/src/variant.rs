@@ -33,7 +33,8 @@ pub fn expect_law(word: &str) -> Result<(), BadInput> {
     if laws.iter().any(|law| law == word) {
         return Ok(());
     }
-    let near = nearest(word, laws.iter().map(String::as_str));
+    let of_another = REGISTRY.iter().any(|entry| entry.word == word);
+    let near = nearest(word, laws.iter().map(String::as_str)).filter(|_| !of_another);
     let expected = near.map_or_else(
         || "expected a growth law, such as `reno` (`ackclock variants` lists them)".to_owned(),
         |near| format!("did you mean `{near}`?"),

@@ -36,7 +36,9 @@ pub fn raised(number: u64, text: String) -> PyErr {
     drop(all);
     Python::attach(|py| {
         // Whoever cannot be given a note is raised without it.
-        let _ = error.value(py).call_method1(intern!(py, "add_note"), (text,));
+        let value = error.value(py);
+        let _ = value.call_method1(intern!(py, "add_note"), (&text,));
+        let _ = value.setattr(intern!(py, "ackclock_law"), &text);
     });
     error
 }
@@ -328,12 +330,17 @@ fn number(law: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option
     }
 }
 
+/// A number in a message.
+fn plain(number: f64) -> String {
+    if number.abs() < 1e15 { number.to_string() } else { format!("{number:e}") }
+}
+
 /// Whole bytes of a window; what is no such number ends the run.
 fn whole(name: &str, bytes: f64) -> Bytes {
     // The last number below which every whole one is a float.
     const MOST: f64 = 9_007_199_254_740_992.0;
     if !(0.0..MOST).contains(&bytes) {
-        fail(format!("{name} is {bytes}; expected a number of bytes, at least a segment"), 0);
+        fail(format!("{name} is {}; expected a number of bytes, at least a segment", plain(bytes)), 0);
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range")]
     let whole = bytes as u64;
@@ -412,7 +419,7 @@ fn rate(bit_s: f64) -> Rate {
     // Faster than this, nothing keeps a packet back.
     const FASTEST_BIT_S: f64 = 1e18;
     if !(bit_s > 0.0 && bit_s <= FASTEST_BIT_S) {
-        fail(format!("pacing_rate_bps is {bit_s}; expected a number above 0, or None"), 0);
+        fail(format!("pacing_rate_bps is {}; expected a number above 0, or None", plain(bit_s)), 0);
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range")]
     let whole = bit_s as u64;

@@ -15,9 +15,9 @@ Congestion Control", ICML 2019)::
 A policy becomes a sender by `PolicyLaw`, and `score` compares it with Reno, CUBIC and BBR.
 """
 
-from ackclock.extras import needs
+from ackclock.extras import needed
 
-with needs("rl", "ackclock.gym"):
+with needed("ackclock.gym needs", extra="rl"):
     import gymnasium
     import numpy  # noqa: F401 - the environments are made of it
 

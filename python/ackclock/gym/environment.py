@@ -18,8 +18,8 @@ __all__ = ["Batch", "Env", "VectorEnv", "aurora_env", "aurora_vector_env"]
 
 #: The longest that a sender waits for an ACK that decides.
 _ACK_WITHIN_S = 10.0
-#: The interval before a round-trip time is known.
-_FIRST_S = 0.1
+#: The interval in which the first records are made.
+_FIRST_S = 1e-3
 
 
 class Batch:
@@ -35,7 +35,7 @@ class Batch:
         self._random = [np.random.default_rng(n) for n in range(count)]
         self._records: Numbers = np.full((count, learners, len(FIELDS)), np.nan)
         self._over: NDArray[np.uint8] = np.zeros(count, np.uint8)
-        self.value: Numbers = np.full((count, learners), task.low)
+        self.value: Numbers = np.full((count, learners), float(task.low))
         self.latency_s: Numbers = np.full(count, _FIRST_S)
         self._least_mean_s: Numbers = np.full((count, learners), np.inf)
         width = len(self.features)
@@ -67,9 +67,13 @@ class Batch:
         self.latency_s[numbers] = _FIRST_S
         self._least_mean_s[numbers] = np.inf
         self.history[numbers] = self.before
-        # The first measures the round-trip time, which the second lasts.
+        # The handshake has measured the round-trip time.
+        records = self._pass(numbers, np.full(len(numbers), _FIRST_S))
+        known = np.nan_to_num(records.rtt_min_ever_s[numbers], nan=_FIRST_S).max(axis=1)
+        self.latency_s[numbers] = np.maximum(self.latency_s[numbers], known)
         for _ in range(2):
             self._pass(numbers, 2 * self.latency_s[numbers])
+        self.history[numbers, :, :-1] = self.before
 
     def act(self, actions: Numbers) -> None:
         """Take an action for each learner: a new value, within the task's bounds."""
@@ -125,7 +129,9 @@ class Batch:
     def action_space(self) -> gymnasium.spaces.Box:
         """Return the space of an action."""
         if self.task.is_change:
-            return gymnasium.spaces.Box(-1e3, 1e3, (1,), np.float32)
+            # At most twice, or half of, what it was.
+            most = 1 / self.task.change
+            return gymnasium.spaces.Box(-most, most, (1,), np.float32)
         low, high = np.float32(self.task.low), np.float32(self.task.high)
         return gymnasium.spaces.Box(low, high, (1,), np.float32)
 

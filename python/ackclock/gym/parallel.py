@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.extras import needs
+from ackclock.extras import needed
 from ackclock.gym.environment import Batch
 from ackclock.gym.tasks import Task
 
@@ -35,7 +35,7 @@ def parallel_env(task: Task, learners: int) -> ParallelEnv[str, Any, Any]:
     MissingPackageError
         PettingZoo is not installed.
     """
-    with needs("rl", "ackclock.gym.parallel_env"):
+    with needed("ackclock.gym.parallel_env needs", extra="rl"):
         import pettingzoo  # noqa: PLC0415 - of all that is here this alone needs it
 
     class Parallel(pettingzoo.ParallelEnv):
