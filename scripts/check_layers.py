@@ -49,7 +49,7 @@ LAW: Mapping[str, frozenset[str]] = {
     # What people write, read strictly.
     "input": frozenset({"units", "net", "sim", "tcp"}),
     # Runs in steps, with senders that do as they are told.
-    "learner": frozenset({"units", "tcp", "sim"}),
+    "learner": frozenset({"units", "tcp", "net", "sim"}),
     # Laws that a shared library has.
     "foreign": frozenset({"units", "tcp"}),
     "lab": _CORE | {"wire", "sim", "theory", "live", "script", "writer", "foreign", "input", "learner"},

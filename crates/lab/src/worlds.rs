@@ -1,7 +1,7 @@
 //! Worlds of learners, stepped together on all cores.
 
 pub use ackclock_learner::{Action, FIELDS, Lasts, Record};
-use ackclock_learner::{Control, World, WorldError};
+use ackclock_learner::{Control, Transport, World, WorldError};
 use ackclock_sim::Scenario;
 use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -15,6 +15,7 @@ pub struct Worlds {
     worlds: Vec<Option<World>>,
     learners: usize,
     by: Control,
+    transport: Transport,
     pool: Option<ThreadPool>,
 }
 
@@ -29,7 +30,7 @@ pub struct Stepped {
 
 impl Worlds {
     /// Room for `count` worlds of so many learners, stepped on `threads` threads; as many as cores if none is given. Actions
-    /// are rates or `windows`, unless the learners do as the law `follows` does.
+    /// are rates or `windows`, unless the learners do as the law `follows` does. Packets may be `numbered` in the place of TCP.
     ///
     /// # Errors
     /// No or too many threads, or a word that is none of a law.
@@ -39,6 +40,7 @@ impl Worlds {
         threads: Option<usize>,
         windows: bool,
         follows: Option<&str>,
+        numbered: bool,
     ) -> Result<Self, SweepError> {
         let by = match follows {
             Some(law) => Control::Law(ackclock_input::read_law(law)?),
@@ -49,7 +51,8 @@ impl Worlds {
         let worlds = (0..count).map(|_| None).collect();
         // A pool of one thread costs two changes of thread a step.
         let pool = if threads == Some(1) || count < 2 { None } else { Some(pool(threads)?) };
-        Ok(Self { worlds, learners, by, pool })
+        let transport = if numbered { Transport::Numbered } else { Transport::Tcp };
+        Ok(Self { worlds, learners, by, transport, pool })
     }
 
     /// Begins a world anew with a scenario, and answers with the names of its learners.
@@ -61,14 +64,17 @@ impl Worlds {
         number: usize,
         scenario: &Scenario,
     ) -> Result<Vec<String>, SweepError> {
-        let made = guarded(|| Ok(World::new(scenario, self.by)))?;
+        let made = guarded(|| Ok(World::new(scenario, self.by, self.transport)))?;
         let world = made.map_err(|error| match error {
             WorldError::Scenario(error) => {
                 BadInput::new(format_args!("{}: {}", error.key, error.message))
             }
+            WorldError::NotNumbered(what) => BadInput::new(format_args!(
+                "numbered packets: the scenario has {what}; expected one drop-tail link and learners, or TCP"
+            )),
             WorldError::NoLearner => BadInput::new("flow: no flow has the variant `learner`"),
         })?;
-        let names: Vec<String> = world.names().map(str::to_owned).collect();
+        let names: Vec<String> = world.names().into_iter().map(str::to_owned).collect();
         if names.len() != self.learners {
             let (found, expected) = (names.len(), self.learners);
             return Err(BadInput::new(format_args!(

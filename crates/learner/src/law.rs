@@ -18,6 +18,11 @@ use crate::world::{Action, Control};
 /// The word for the law in a variant's name.
 pub const WORD: &str = "learner";
 
+/// True if a variant's name is that of a learner.
+pub(crate) fn is_learner(variant: &str) -> bool {
+    variant.strip_prefix(WORD).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+}
+
 /// The pacing rate before the first action: the first window goes out at once.
 const UNPACED_BPS: u64 = 100_000_000_000;
 

@@ -6,9 +6,10 @@
 //! word.
 
 mod law;
+mod numbered;
 mod record;
 mod world;
 
 pub use law::{WORD, introduce};
 pub use record::{FIELDS, Record};
-pub use world::{Action, Control, Lasts, World, WorldError};
+pub use world::{Action, Control, Lasts, Transport, World, WorldError};

@@ -4,7 +4,8 @@ use ackclock_sim::{Names, Run, Scenario, ScenarioError, Stepped};
 use ackclock_tcp::growth::{Growth as _, GrowthChoice};
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::law::{Link, WORD, linked, locked};
+use crate::law::{Link, is_learner, linked, locked};
+use crate::numbered::Numbered;
 use crate::record::Record;
 
 /// What a learner's sender is told to do.
@@ -29,6 +30,8 @@ pub enum WorldError {
     Scenario(ScenarioError),
     /// No flow has a variant that begins with the learner's word.
     NoLearner,
+    /// The scenario has this, which a world of numbered packets has not.
+    NotNumbered(&'static str),
 }
 
 /// Who decides what the learners' senders do.
@@ -40,6 +43,16 @@ pub enum Control {
     Window,
     /// A growth law, whatever the actions are: to be compared with.
     Law(GrowthChoice),
+}
+
+/// The transport of the learners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// TCP, as every flow of a scenario.
+    #[default]
+    Tcp,
+    /// Packets that are numbered and never sent again, on one link; faster.
+    Numbered,
 }
 
 /// The time that an interval takes.
@@ -63,21 +76,86 @@ struct Learner {
 
 /// A run of a scenario with learners in it.
 #[derive(Debug)]
-pub struct World {
+pub struct World(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Tcp(Box<TcpWorld>),
+    Numbered(Box<Numbered>),
+}
+
+impl World {
+    /// A run that stands where all learners have opened their connections, or where the scenario ends. A law that decides is
+    /// one of TCP's.
+    ///
+    /// # Errors
+    /// The first key that cannot be run, a scenario without a learner, or one that is too much for numbered packets.
+    pub fn new(
+        scenario: &Scenario,
+        by: Control,
+        transport: Transport,
+    ) -> Result<Self, WorldError> {
+        Ok(Self(match (transport, by) {
+            (Transport::Numbered, Control::Rate | Control::Window) => {
+                Kind::Numbered(Box::new(Numbered::new(scenario)?))
+            }
+            _ => Kind::Tcp(Box::new(TcpWorld::new(scenario, by)?)),
+        }))
+    }
+
+    /// The names of the learners' flows.
+    pub fn names(&self) -> Vec<&str> {
+        match &self.0 {
+            Kind::Tcp(world) => world.names().collect(),
+            Kind::Numbered(world) => world.names().collect(),
+        }
+    }
+
+    /// The moment up to which everything has happened.
+    pub const fn now(&self) -> Instant {
+        match &self.0 {
+            Kind::Tcp(world) => world.now(),
+            Kind::Numbered(world) => world.now(),
+        }
+    }
+
+    /// True while the scenario's duration is not over.
+    pub fn goes_on(&self) -> bool {
+        match &self.0 {
+            Kind::Tcp(world) => world.goes_on(),
+            Kind::Numbered(world) => world.goes_on(),
+        }
+    }
+
+    /// Lets an interval pass, with an action for each learner, and answers with their records. The last one ends where the
+    /// scenario does.
+    pub fn step(&mut self, actions: &[Action], lasts: Lasts) -> Vec<Record> {
+        match &mut self.0 {
+            Kind::Tcp(world) => world.step(actions, lasts),
+            Kind::Numbered(world) => world.step(actions, lasts),
+        }
+    }
+
+    /// The tables of a run by TCP, from its beginning to its end: what is left of it passes first. Numbered packets leave
+    /// none.
+    pub fn finish(self) -> Option<Run> {
+        match self.0 {
+            Kind::Tcp(world) => world.finish(),
+            Kind::Numbered(_) => None,
+        }
+    }
+}
+
+/// A run of TCP.
+#[derive(Debug)]
+struct TcpWorld {
     run: Stepped,
     end: Instant,
     learners: Vec<Learner>,
 }
 
-impl World {
-    /// A run that stands where all learners have opened their connections, or where the scenario ends.
-    ///
-    /// # Errors
-    /// The first key that cannot be run, or a scenario without a learner.
-    pub fn new(scenario: &Scenario, by: Control) -> Result<Self, WorldError> {
-        let is_learner = |name: &str| {
-            name.strip_prefix(WORD).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
-        };
+impl TcpWorld {
+    fn new(scenario: &Scenario, by: Control) -> Result<Self, WorldError> {
         let flows = Names::of_flows(scenario).into_iter().enumerate();
         let flows: Vec<(usize, String)> = flows
             .filter(|(_, (entry, _))| is_learner(&scenario.flows[*entry].variant.to_string()))
@@ -108,18 +186,15 @@ impl World {
         self.run.run_until_enough(self.end, all);
     }
 
-    /// The names of the learners' flows.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    fn names(&self) -> impl Iterator<Item = &str> {
         self.learners.iter().map(|learner| learner.name.as_str())
     }
 
-    /// The moment up to which everything has happened.
-    pub const fn now(&self) -> Instant {
+    const fn now(&self) -> Instant {
         self.run.now()
     }
 
-    /// True while the scenario's duration is not over.
-    pub fn goes_on(&self) -> bool {
+    fn goes_on(&self) -> bool {
         self.run.now() < self.end
     }
 
@@ -128,9 +203,7 @@ impl World {
         [sender.acked(), Bytes::new(sender.stats().retransmitted_bytes)]
     }
 
-    /// Lets an interval pass, with an action for each learner, and answers with their records. The last one ends where the
-    /// scenario does.
-    pub fn step(&mut self, actions: &[Action], lasts: Lasts) -> Vec<Record> {
+    fn step(&mut self, actions: &[Action], lasts: Lasts) -> Vec<Record> {
         let start = self.run.now();
         for n in 0..self.learners.len() {
             let before = self.counters(self.learners[n].flow);
@@ -172,8 +245,7 @@ impl World {
         self.learners.iter().map(record).collect()
     }
 
-    /// The tables of the run, from its beginning to its end: what is left of it passes first.
-    pub fn finish(self) -> Option<Run> {
+    fn finish(self) -> Option<Run> {
         self.run.finish()
     }
 }

@@ -195,6 +195,11 @@ impl Link {
         }
     }
 
+    /// True if departures are known as packets come: [`offer`](Self::offer) never says that a packet waits.
+    pub const fn knows_departures(&self) -> bool {
+        matches!(self.queue, Queue::Fifo(_))
+    }
+
     /// Adds a cross-traffic source and returns its number at this link.
     ///
     /// # Panics

@@ -31,17 +31,19 @@ fn numbers(py: Python<'_>, name: &str, buffer: &PyBuffer<f64>) -> PyResult<Vec<f
 #[pymethods]
 impl Worlds {
     /// Room for ``count`` worlds of so many learners, whose actions are rates, or with ``windows`` windows. With the law
-    /// ``follows`` they do as it does, whatever they are told. Raises ``BadInput``.
+    /// ``follows`` they do as it does, whatever they are told. With ``numbered`` packets are numbered and
+    /// never sent again, in the place of TCP. Raises ``BadInput``.
     #[new]
-    #[pyo3(signature = (count, learners, threads = None, windows = false, follows = None))]
+    #[pyo3(signature = (count, learners, threads = None, windows = false, follows = None, numbered = false))]
     fn new(
         count: usize,
         learners: usize,
         threads: Option<usize>,
         windows: bool,
         follows: Option<&str>,
+        numbered: bool,
     ) -> PyResult<Self> {
-        let inner = LabWorlds::new(count, learners, threads, windows, follows).map_err(|e| sweep_error(&e))?;
+        let inner = LabWorlds::new(count, learners, threads, windows, follows, numbered).map_err(|e| sweep_error(&e))?;
         Ok(Self { windows, inner: Mutex::new(inner) })
     }
 

@@ -31,7 +31,9 @@ class Batch:
     ) -> None:  # fmt: skip
         self.task, self.count, self.learners, self.follows = task, count, learners, follows
         self.features = task.chosen()
-        self._core = _core.Worlds(count, learners, threads, not task.is_rate, follows)
+        self._core = _core.Worlds(
+            count, learners, threads, not task.is_rate, follows, task.transport == "numbered"
+        )
         self._random = [np.random.default_rng(n) for n in range(count)]
         self._records: Numbers = np.full((count, learners, len(FIELDS)), np.nan)
         self._over: NDArray[np.uint8] = np.zeros(count, np.uint8)

@@ -28,7 +28,7 @@ fn rate(bps: u64) -> Action {
 
 /// The records of so many intervals of a second at one rate.
 fn at_rate(scenario: &Scenario, bps: u64, intervals: usize) -> Vec<Record> {
-    let mut world = World::new(scenario, Control::Rate).unwrap();
+    let mut world = World::new(scenario, Control::Rate, Transport::Tcp).unwrap();
     (0..intervals).map(|_| world.step(&[rate(bps)], Lasts::For(Duration::from_secs(1)))[0]).collect()
 }
 
@@ -62,7 +62,7 @@ fn no_rate_delivers_more_than_the_link_and_a_queue_that_fills_is_seen() {
 #[test]
 fn what_is_sent_is_delivered_or_lost_or_under_way() {
     let scenario = scenario("20 packet", "0.03", "");
-    let mut world = World::new(&scenario, Control::Rate).unwrap();
+    let mut world = World::new(&scenario, Control::Rate, Transport::Tcp).unwrap();
     let (mut sent, mut over) = (0.0, 0.0);
     let mut last = None;
     for n in 0..100_u64 {
@@ -93,7 +93,7 @@ fn the_same_actions_leave_the_same_records() {
 #[test]
 fn a_window_keeps_so_much_in_flight() {
     let scenario = scenario("100 packet", "0.0", "");
-    let mut world = World::new(&scenario, Control::Window).unwrap();
+    let mut world = World::new(&scenario, Control::Window, Transport::Tcp).unwrap();
     let mut delivered = 0.0;
     for _ in 0..20 {
         let action = Action::Window { bytes: 29_200 };
@@ -110,8 +110,8 @@ fn a_window_keeps_so_much_in_flight() {
 #[test]
 fn learners_share_a_path() {
     let scenario = scenario("50 packet", "0.0", r#", {"name": "b", "variant": "learner", "start": "1 s"}"#);
-    let mut world = World::new(&scenario, Control::Rate).unwrap();
-    assert_eq!(world.names().collect::<Vec<_>>(), ["a", "b"]);
+    let mut world = World::new(&scenario, Control::Rate, Transport::Tcp).unwrap();
+    assert_eq!(world.names(), ["a", "b"]);
     assert!(world.now() >= Instant::START + Duration::from_secs(1));
     let mut records = Vec::new();
     for _ in 0..10 {
@@ -126,7 +126,7 @@ fn learners_share_a_path() {
 fn a_world_without_a_learner_is_none() {
     let mut scenario = scenario("50 packet", "0.0", "");
     scenario.flows[0].variant = "cubic".parse().unwrap();
-    assert_eq!(World::new(&scenario, Control::Rate).err(), Some(WorldError::NoLearner));
+    assert_eq!(World::new(&scenario, Control::Rate, Transport::Tcp).err(), Some(WorldError::NoLearner));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_record_has_a_value_for_each_name() {
 #[test]
 fn a_decision_may_come_with_each_ack() {
     let scenario = scenario("50 packet", "0.0", "");
-    let mut world = World::new(&scenario, Control::Window).unwrap();
+    let mut world = World::new(&scenario, Control::Window, Transport::Tcp).unwrap();
     let mut records = Vec::new();
     for _ in 0..50 {
         let lasts = Lasts::ToAck(Duration::from_secs(1));
@@ -157,7 +157,7 @@ fn a_learner_may_follow_a_law() {
     for law in ["reno", "cubic", "bbr"] {
         let choice = law.parse::<Variant>().unwrap().resolve(Profile::Rfc).unwrap().growth;
         let scenario = scenario("60 packet", "0.0", "");
-        let mut world = World::new(&scenario, Control::Law(choice)).unwrap();
+        let mut world = World::new(&scenario, Control::Law(choice), Transport::Tcp).unwrap();
         let mut delivered = 0.0;
         while world.goes_on() {
             let record = world.step(&[rate(1)], Lasts::For(Duration::from_secs(1)))[0];
@@ -170,4 +170,108 @@ fn a_learner_may_follow_a_law() {
         let share = delivered / row.delivered_bytes as f64;
         assert!((share - 1.0).abs() < 0.02, "{law}: {share}");
     }
+}
+
+/// The same path as of [`scenario`] with one link and nothing else.
+fn one_link(queue: &str, loss: &str, more: &str) -> Scenario {
+    introduce();
+    let text = format!(
+        r#"{{
+            "duration": "60 s",
+            "topology": {{"kind": "graph", "link": [{{
+                "name": "link", "from": "a", "to": "b",
+                "rate": "3.6 Mbit/s", "delay": "100 ms", "loss": {loss},
+                "queue": {{"kind": "droptail", "limit": "{queue}"}}
+            }}]}},
+            "flow": [{{
+                "name": "a", "variant": "learner", "from": "a", "to": "b", "tcp": {{"delayed_ack": "off"}}
+            }}{more}]
+        }}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+fn numbered(scenario: &Scenario, by: Control) -> World {
+    World::new(scenario, by, Transport::Numbered).unwrap()
+}
+
+#[test]
+fn numbered_packets_see_the_path_that_tcp_sees() {
+    // Below capacity, where TCP repairs nothing.
+    let scenario = one_link("100 packet", "0.0", "");
+    let second = Lasts::For(Duration::from_secs(1));
+    let mut tcp = World::new(&scenario, Control::Rate, Transport::Tcp).unwrap();
+    let mut plain = numbered(&scenario, Control::Rate);
+    for n in 0..20 {
+        let action = rate(1_000_000 + 100_000 * (n % 5));
+        let (one, other) = (tcp.step(&[action], second)[0], plain.step(&[action], second)[0]);
+        if n > 2 {
+            // A segment more or less, by the moment at which the interval ends.
+            assert!((one.delivered_bytes - other.delivered_bytes).abs() <= 3.0 * 1460.0, "{n}");
+            // TCP's ACK takes 0.1 ms on the way back, as it has 40 bytes.
+            assert!((one.rtt_mean_s - other.rtt_mean_s).abs() < 2e-4, "{one:?} {other:?}");
+            assert_eq!((one.lost_bytes, other.lost_bytes), (0.0, 0.0));
+        }
+    }
+}
+
+#[test]
+fn numbered_packets_are_delivered_or_lost_or_under_way() {
+    let scenario = one_link("20 packet", "0.03", "");
+    let mut world = numbered(&scenario, Control::Rate);
+    let (mut sent, mut over, mut lost, mut in_flight) = (0.0, 0.0, 0.0, 0.0);
+    for n in 0..200_u64 {
+        let action = rate(2_000_000 + 20_000 * (n % 100));
+        let record = world.step(&[action], Lasts::For(Duration::from_millis(250)))[0];
+        // No more than 300 packets a second, and what one packet may be early.
+        assert!(record.delivered_bytes <= 0.25 * 300.0 * 1460.0 + 1460.0, "{record:?}");
+        assert!(record.rtt_min_s.is_nan() || record.rtt_min_s > 0.203, "{record:?}");
+        sent += record.sent_bytes;
+        over += record.delivered_bytes + record.lost_bytes;
+        lost += record.lost_bytes;
+        in_flight = record.in_flight_bytes;
+    }
+    assert!((sent - over - in_flight).abs() < 1.0, "{sent} {over} {in_flight}");
+    // 3 % and what the queue drops above 3.5 Mbit/s of payload.
+    assert!((0.03..0.12).contains(&(lost / sent)), "{}", lost / sent);
+}
+
+#[test]
+fn a_rate_above_capacity_fills_the_queue_of_numbered_packets() {
+    let scenario = one_link("60 packet", "0.0", "");
+    let mut world = numbered(&scenario, Control::Rate);
+    for n in 0..10 {
+        let record = world.step(&[rate(7_200_000)], Lasts::For(Duration::from_secs(1)))[0];
+        if n > 2 {
+            // 60 packets wait 0.2 s, and the path has 0.2 s.
+            assert!((0.39..0.41).contains(&record.rtt_mean_s), "{record:?}");
+            // Half of what is sent is lost, but for the length of a packet: 7.2 Mbit/s of payload are 616 packets.
+            assert!((record.lost_bytes / record.sent_bytes - 0.513).abs() < 0.02, "{record:?}");
+        }
+    }
+}
+
+#[test]
+fn a_window_of_numbered_packets_survives_the_loss_of_all_of_it() {
+    let scenario = one_link("10 packet", "0.5", "");
+    let mut world = numbered(&scenario, Control::Window);
+    let mut delivered = 0.0;
+    for _ in 0..100 {
+        let action = Action::Window { bytes: 2 * 1460 };
+        let record = world.step(&[action], Lasts::ToAck(Duration::from_secs(1)))[0];
+        assert!(record.in_flight_bytes <= 2.0 * 1460.0);
+        delivered += record.delivered_bytes;
+    }
+    assert!(delivered > 30.0 * 1460.0, "{delivered}");
+}
+
+#[test]
+fn numbered_packets_need_one_link_and_learners_alone() {
+    let made = |scenario: &Scenario| World::new(scenario, Control::Rate, Transport::Numbered).err();
+    let not = |what| Some(WorldError::NotNumbered(what));
+    assert_eq!(made(&scenario("20 packet", "0.0", "")), not("more than one link"));
+    let company = one_link("20 packet", "0.0", r#", {"name": "b", "variant": "cubic", "from": "a", "to": "b"}"#);
+    assert_eq!(made(&company), not("flows that are not learners"));
+    let both = r#", {"name": "b", "variant": "learner", "from": "a", "to": "b"}"#;
+    assert_eq!(numbered(&one_link("20 packet", "0.0", both), Control::Rate).names(), ["a", "b"]);
 }
