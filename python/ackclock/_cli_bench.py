@@ -52,16 +52,20 @@ def bench(
         bool,
         typer.Option("--laws", help="Reno built in, in C and in Python: the cost of a law of your own."),
     ] = False,
+    learners: Annotated[
+        bool,
+        typer.Option("--learners", help="The steps a second of environments for learners."),
+    ] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs, rougher numbers.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the simulator's own speed."""
     from ackclock import bench as bench_module
 
-    if laws:
-        if peers or instructions or queue or against or workload or variant:
-            raise BadInput("--laws: alone, or with --quick and --json")
-        _bench_laws(quick=quick, as_json=as_json)
+    if laws or learners:
+        if peers or instructions or queue or against or workload or variant or (laws and learners):
+            raise BadInput("--laws, --learners: alone, or with --quick and --json")
+        (_bench_laws if laws else _bench_learners)(quick=quick, as_json=as_json)
         return
     variants = variant or list(bench_module.DEFAULT_VARIANTS)
     for each in variants:
@@ -99,6 +103,20 @@ def _bench_laws(*, quick: bool, as_json: bool) -> None:
     console = printing.output()
     printing.print_table(bench_laws.as_table(costs))
     for note in bench_laws.notes(costs):
+        console.print(note)
+
+
+def _bench_learners(*, quick: bool, as_json: bool) -> None:
+    from ackclock import bench, bench_learners
+
+    with printing.status("measuring") as status, bench.one_core():
+        speeds = bench_learners.measure_learners(quick=quick, say=status)
+    if as_json:
+        printing.print_json([asdict(speed) for speed in speeds])
+        return
+    console = printing.output()
+    printing.print_table(bench_learners.as_table(speeds))
+    for note in bench_learners.notes():
         console.print(note)
 
 

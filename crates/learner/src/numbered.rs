@@ -65,6 +65,7 @@ impl Sender {
         Bytes::new(self.payload * self.under_way.len() as u64)
     }
 
+    #[inline]
     fn has_room(&self) -> bool {
         match self.action {
             Some(Action::Rate { .. }) => true,
@@ -75,7 +76,8 @@ impl Sender {
         }
     }
 
-    /// What it does next, and when.
+    /// The next thing that it does, and when.
+    #[inline]
     fn next(&self) -> (Instant, Next) {
         let mut next = self.acks.front().map_or((Instant::NEVER, Next::Ack), |ack| (ack.1, Next::Ack));
         if self.has_room() {
@@ -89,6 +91,21 @@ impl Sender {
         next
     }
 
+    /// Does what comes next; true if that was an ACK.
+    #[inline]
+    fn act(&mut self, now: Instant, next: Next, link: &mut NetLink) -> bool {
+        match next {
+            Next::Send => self.send(now, link),
+            Next::GiveUp => self.give_up(),
+            Next::Ack => {
+                self.take_ack();
+                return true;
+            }
+        }
+        false
+    }
+
+    #[inline]
     fn send(&mut self, now: Instant, link: &mut NetLink) {
         let packet = Packet {
             id: PacketId::new(0),
@@ -113,6 +130,7 @@ impl Sender {
         };
     }
 
+    #[inline]
     fn take_ack(&mut self) {
         let Some((number, now)) = self.acks.pop_front() else { return };
         while let Some(first) = self.under_way.front().copied() {
@@ -258,6 +276,18 @@ impl Numbered {
 
     /// Goes on until `until`, or to the first ACK; returns the moment that it has come to.
     fn run(&mut self, until: Instant, to_ack: bool) -> Instant {
+        // A sender alone need not be looked for.
+        if let [sender] = self.senders.as_mut_slice() {
+            loop {
+                let (at, next) = sender.next();
+                if at >= until {
+                    return until;
+                }
+                if sender.act(at, next, &mut self.link) && to_ack {
+                    return at;
+                }
+            }
+        }
         loop {
             let mut first = (Instant::NEVER, Next::Ack, 0);
             for (n, sender) in self.senders.iter().enumerate() {
@@ -270,16 +300,8 @@ impl Numbered {
             if at >= until {
                 return until;
             }
-            let sender = &mut self.senders[n];
-            match next {
-                Next::Send => sender.send(at, &mut self.link),
-                Next::GiveUp => sender.give_up(),
-                Next::Ack => {
-                    sender.take_ack();
-                    if to_ack {
-                        return at;
-                    }
-                }
+            if self.senders[n].act(at, next, &mut self.link) && to_ack {
+                return at;
             }
         }
     }

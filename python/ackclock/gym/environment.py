@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -10,9 +10,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ackclock import _core
-from ackclock.errors import BadInput
 from ackclock.gym.features import FIELDS, Numbers, Records
-from ackclock.gym.tasks import Task, aurora
+from ackclock.gym.tasks import Task, aurora, capacity_bps
 
 __all__ = ["Batch", "Env", "VectorEnv", "aurora_env", "aurora_vector_env"]
 
@@ -48,6 +47,8 @@ class Batch:
             (count, learners, task.history, width), np.float32
         )
         self.names: list[str] = []
+        #: The payload that a world's slowest link carries, in bit/s; NaN where that is not known.
+        self.capacities_bps: Numbers = np.full(count, np.nan)
 
     def seed(self, number: int, random: np.random.Generator) -> None:
         """Let a world draw from these numbers."""
@@ -64,6 +65,7 @@ class Batch:
         for number in map(int, numbers):
             text, first = self.task.draw(self._random[number])
             self.names = self._core.reset(number, text)
+            self.capacities_bps[number] = capacity_bps(text)
             self.value[number] = self.task.low if first is None else first
         np.clip(self.value, self.task.low, self.task.high, out=self.value)
         self.latency_s[numbers] = _FIRST_S
@@ -267,6 +269,11 @@ class VectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.float
         terminated = np.zeros(self.num_envs, bool)
         return self._observations(), rewards, terminated, truncated, info
 
+    @property
+    def capacities_bps(self) -> Numbers:
+        """The payload that each world's slowest link carries, in bit/s; NaN where that is not known."""
+        return self._batch.capacities_bps.copy()
+
     def _observations(self) -> NDArray[np.float32]:
         return self._batch.observations()[:, 0].copy()
 
@@ -280,11 +287,3 @@ def aurora_vector_env(num_envs: int = 1, **options: Any) -> VectorEnv:
     """Return many ``ackclock/Aurora-v0``."""
     return VectorEnv(aurora(), num_envs, **options)
 
-
-def expect_learners(names: list[str], count: int) -> None:
-    """Raise BadInput if a world has another number of learners."""
-    if len(names) != count:
-        raise BadInput(f"the world has {len(names)} learners, expected {count}")
-
-
-_ = cast

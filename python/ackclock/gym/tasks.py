@@ -11,11 +11,21 @@ from typing import Literal
 
 import numpy as np
 
+from ackclock import _core
 from ackclock.errors import BadInput
 from ackclock.gym.features import FEATURES, Feature, Numbers, Records
 from ackclock.scenario import Scenario
 
-__all__ = ["PACKET_BYTES", "PAYLOAD_BYTES", "Task", "World", "aurora", "aurora_reward"]
+__all__ = [
+    "PACKET_BYTES",
+    "PAYLOAD_BYTES",
+    "Task",
+    "World",
+    "aurora",
+    "aurora_link",
+    "aurora_reward",
+    "capacity_bps",
+]
 
 #: A packet on the wire, and its payload.
 PACKET_BYTES = 1500
@@ -214,3 +224,14 @@ def aurora() -> Task:
         steps=400,
         transport="numbered",
     )
+
+
+def capacity_bps(scenario: str) -> float:
+    """Return the payload that the slowest link of a scenario (JSON text) carries, in bit/s.
+
+    NaN where no link has a constant rate.
+    """
+    topology = json.loads(scenario).get("topology", {})
+    links = [*topology.get("link", []), topology.get("bottleneck", {}), topology]
+    rates = [_core.bits_per_second("rate", it["rate"]) for it in links if "rate" in it]
+    return min(rates, default=math.nan) * PAYLOAD_BYTES / PACKET_BYTES
