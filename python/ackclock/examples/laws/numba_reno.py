@@ -19,6 +19,8 @@ UNKNOWN = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 calloc = ctypes.CDLL(None).calloc
 calloc.argtypes, calloc.restype = [ctypes.c_size_t, ctypes.c_size_t], ctypes.c_void_p
+copy = ctypes.CDLL(None).memcpy
+copy.argtypes, copy.restype = [ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t], None
 free = ctypes.CDLL(None).free
 free.argtypes, free.restype = [ctypes.c_void_p], None
 SIZE = STATE.itemsize
@@ -29,12 +31,11 @@ def pointer(name):
     return types.CPointer(from_dtype(STRUCTS[name]))
 
 
-@cfunc(types.voidptr(pointer("ackclock_start")))
+@cfunc(types.uintp(types.voidptr))
 def init(start):
+    # A state for a new connection, which begins as `ackclock_start` does: with cwnd and ssthresh.
     state = calloc(1, SIZE)
-    law = carray(state, 1, STATE)[0]
-    law.cwnd = start[0].cwnd_bytes
-    law.ssthresh = start[0].ssthresh_bytes
+    copy(state, start, 16)
     return state
 
 
@@ -46,7 +47,7 @@ def destroy(state):
 @cfunc(types.void(types.voidptr, pointer("ackclock_ack")))
 def ack(state, event):
     law = carray(state, 1, STATE)[0]
-    it = event[0]
+    it = carray(event, 1)[0]
     if it.in_slow_start:
         law.cwnd += it.slow_start_increase_bytes
         if it.slow_start_ends:
@@ -62,7 +63,8 @@ def ack(state, event):
 @cfunc(types.void(types.voidptr, pointer("ackclock_congestion")))
 def congestion(state, event):
     law = carray(state, 1, STATE)[0]
-    half = max(event[0].reduce_from_bytes // np.uint64(2), np.uint64(2 * event[0].mss_bytes))
+    it = carray(event, 1)[0]
+    half = max(it.reduce_from_bytes // np.uint64(2), np.uint64(2 * it.mss_bytes))
     law.acked = 0
     law.ssthresh = half
     law.cwnd = half
@@ -71,27 +73,30 @@ def congestion(state, event):
 @cfunc(types.void(types.voidptr, pointer("ackclock_timeout")))
 def timeout(state, event):
     law = carray(state, 1, STATE)[0]
+    it = carray(event, 1)[0]
     law.acked = 0
-    if event[0].consecutive == 1:
-        half = event[0].reduce_from_bytes // np.uint64(2)
-        law.ssthresh = max(half, np.uint64(2 * event[0].mss_bytes))
-    law.cwnd = event[0].mss_bytes
+    if it.consecutive == 1:
+        half = it.reduce_from_bytes // np.uint64(2)
+        law.ssthresh = max(half, np.uint64(2 * it.mss_bytes))
+    law.cwnd = it.mss_bytes
 
 
 @cfunc(types.void(types.voidptr, pointer("ackclock_proposal")))
 def idle(state, event):
     law = carray(state, 1, STATE)[0]
-    if event[0].cwnd_bytes != UNKNOWN:
-        law.cwnd = event[0].cwnd_bytes
-    if event[0].ssthresh_bytes != UNKNOWN:
-        law.ssthresh = event[0].ssthresh_bytes
+    it = carray(event, 1)[0]
+    if it.cwnd_bytes != UNKNOWN:
+        law.cwnd = it.cwnd_bytes
+    if it.ssthresh_bytes != UNKNOWN:
+        law.ssthresh = it.ssthresh_bytes
 
 
 @cfunc(types.void(types.voidptr, pointer("ackclock_recovery_end")))
 def recovery_end(state, event):
     law = carray(state, 1, STATE)[0]
-    if event[0].at_most_bytes != UNKNOWN:
-        law.cwnd = min(law.cwnd, event[0].at_most_bytes)
+    it = carray(event, 1)[0]
+    if it.at_most_bytes != UNKNOWN:
+        law.cwnd = min(law.cwnd, it.at_most_bytes)
 
 
 @cfunc(types.uint64(types.voidptr))
@@ -122,4 +127,5 @@ ac.load_law("mine", TABLE.ctypes.data)
 if __name__ == "__main__":
     flows = [ac.Flow("mine", name="mine"), ac.Flow("cubic", name="cubic")]
     scenario = ac.Scenario(ac.path("20 Mbit/s", "40 ms"), flows, duration="60 s")
-    print(ac.simulate(scenario).flows)
+    for row in ac.simulate(scenario).rows("flows"):
+        print(f"{row['flow']:6} {row['goodput_bps'] / 1e6:6.2f} Mbit/s")

@@ -83,6 +83,23 @@ def capacity_share(share):
     return np.mean(found, axis=0)
 
 
+def draw(curve, fixed, path):
+    """Write the curve of training, if matplotlib is installed."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        return
+    seconds, mean = np.array(curve).T
+    figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
+    axes.plot(seconds, mean, color="#0072b2", lw=1.2, label="training episodes, other links each time")
+    axes.axhline(fixed, color="#d55e00", ls="--", lw=1.2, label="80 % of capacity, held-out links")
+    axes.set(xlabel="CPU time (s)", ylabel="mean reward of a decision")
+    axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    plt.rcParams["svg.hashsalt"] = "aurora"
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main():
     """Train, compare, and leave the weights and the curve."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -109,6 +126,7 @@ def main():
             "fixed": float(fixed.mean()),
         }
         (arguments.out / "aurora.json").write_text(json.dumps(left))
+        draw(curve, float(fixed.mean()), arguments.out / "aurora.svg")
 
 
 if __name__ == "__main__":
