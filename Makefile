@@ -114,7 +114,7 @@ test-python: .venv/.dev build ## The Python tests, on the installed package
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 	$(BIN)/python -m pytest -m "not live" --numprocesses=auto --dist=loadfile
 	$(BIN)/python -m pytest -m "live and untimed" --reruns 1 --numprocesses=4
-	$(BIN)/python -m pytest -m "live and not untimed" --reruns 1
+	$(BIN)/python -m pytest -m "live and not untimed" --reruns 2 --numprocesses=2
 
 .PHONY: soak
 soak: ## The random tests with new cases, fifty times as many (some minutes)
