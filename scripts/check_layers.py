@@ -52,7 +52,8 @@ LAW: Mapping[str, frozenset[str]] = {
     "learner": frozenset({"units", "tcp", "net", "sim"}),
     # Laws that a shared library has.
     "foreign": frozenset({"units", "tcp"}),
-    "lab": _CORE | {"wire", "sim", "theory", "live", "script", "writer", "foreign", "input", "learner"},
+    "lab": _CORE
+    | {"wire", "sim", "theory", "live", "script", "writer", "foreign", "input", "learner"},
     "python": frozenset({"lab", "theory"}),
     # The one that programs of others use.
     "ackclock": frozenset({"units", "packet", "tcp", "sim", "input"}),

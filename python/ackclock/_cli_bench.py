@@ -50,7 +50,9 @@ def bench(
     ] = None,
     laws: Annotated[
         bool,
-        typer.Option("--laws", help="Reno built in, in C and in Python: the cost of a law of your own."),
+        typer.Option(
+            "--laws", help="Reno built in, in C and in Python: the cost of a law of your own."
+        ),
     ] = False,
     learners: Annotated[
         bool,

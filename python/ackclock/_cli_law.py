@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ackclock import _core
-from ackclock import _printing as printing
+from ackclock import _core, _printing as printing
 from ackclock._cli_options import AsJson, Laws, load_laws
 from ackclock.errors import BadInput
 from ackclock.laws import load_law
@@ -48,11 +47,11 @@ def check_law(
 ) -> None:
     """Hold a law of your own against the rules of growth laws.
 
-    It is told random stories of a sender, with losses, marks, timeouts and silence, and runs in six short
-    scenarios. A rule that it breaks is told with the shortest story in which it does.
+    It is told random stories of a sender, with losses, marks, timeouts and silence, and runs in
+    six short scenarios. A rule that it breaks is told with the shortest story in which it does.
     """
     # A command that runs a file has no need of it.
-    from ackclock.checking import judged  # noqa: PLC0415
+    from ackclock.checking import judged
 
     name, equals, file = law.partition("=")
     if trail is not None:
@@ -146,7 +145,10 @@ def _print(result: LawCheck) -> None:
         print(f"{name} breaks a rule: {result.broken}")
         print(f"  {printing.plain(result.what)}")
         if result.steps:
-            print(f"\nThe shortest story found, with {printing.plain(result.sender)} (segments of 1000 bytes):")
+            print(
+                f"\nThe shortest story found, with {printing.plain(result.sender)} and segments of "
+                "1000 bytes:"
+            )
             for number, step in enumerate(result.steps, 1):
                 print(f"  {number}. {step}")
         if result.events:
@@ -159,7 +161,10 @@ def _print(result: LawCheck) -> None:
         "same tables twice."
     )
     print()
-    print(f"  {'scenario':14}{'sender':12}{'goodput':>14}{'link busy':>11}{'sent again':>12}{'queue':>10}")
+    print(
+        f"  {'scenario':14}{'sender':12}{'goodput':>14}{'link busy':>11}{'sent again':>12}"
+        f"{'queue':>10}"
+    )
     for row in result.scenarios:
         print(
             f"  {row['scenario']:14}{row['sender']:12}{row['goodput_bps'] / 1e6:>7.2f} Mbit/s"

@@ -39,8 +39,8 @@ Laws = Annotated[
     typer.Option(
         "--law",
         metavar="NAME=FILE",
-        help="A law of your own, in a shared library or a file of Python, which runs with all rights "
-        "of this process. The scenario names it; may be repeated.",
+        help="A law of your own, in a shared library or a file of Python, which runs with all "
+        "rights of this process. The scenario names it; may be repeated.",
     ),
 ]
 
@@ -50,6 +50,8 @@ def load_laws(laws: Sequence[str] | None) -> None:
     for law in laws or ():
         name, equals, file = law.partition("=")
         if not (name and equals and file):
-            raise BadInput(f"--law: `{law}` is not NAME=FILE, such as mine=./libmine.so or mine=mine.py")
+            raise BadInput(
+                f"--law: `{law}` is not NAME=FILE, such as mine=./libmine.so or mine=mine.py"
+            )
         load_law(name, file)
         printing.say(f"law `{name}` loaded from {file}")

@@ -20,6 +20,7 @@ __all__ = [
     "SendStart",
     "Start",
     "Table",
+    "Worlds",
     "allow",
     "altman_infer",
     "altman_predict",
@@ -216,6 +217,32 @@ def check_law(
 
 def register_law(name: str, make: Callable[[], Any], base: type) -> None:
     """Register a class, or whatever makes laws, under a name. ``base`` is ``ackclock.Growth``. Raises BadInput."""
+
+@final
+class Worlds:
+    """Runs with learners in them, which go on step by step and together."""
+
+    def __new__(
+        cls,
+        count: int,
+        learners: int,
+        threads: int | None = None,
+        windows: bool = False,
+        follows: str | None = None,
+        numbered: bool = False,
+    ) -> Self: ...
+    @staticmethod
+    def fields() -> list[str]:
+        """Return the names of a record's fields, in their order."""
+
+    def reset(self, number: int, scenario: str) -> list[str]:
+        """Begin a world anew with a scenario (JSON text); return the names of its learners. Raises BadInput."""
+
+    def step(self, actions: Any, intervals: Any, records: Any, over: Any) -> None:
+        """Step all worlds: buffers of float64, but ``over`` of uint8. Raises BadInput."""
+
+    def now_s(self, number: int) -> float | None:
+        """Return the simulated time of a world in seconds, or None before its first ``reset``."""
 
 @final
 class Start:

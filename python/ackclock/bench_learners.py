@@ -65,9 +65,9 @@ def measure_learners(
 
 
 def _many(steps: int, turn: int) -> tuple[float, float]:
-    import numpy as np  # noqa: PLC0415 - an extra
+    import numpy as np
 
-    from ackclock import gym  # noqa: PLC0415 - an extra
+    from ackclock import gym
 
     env = gym.VectorEnv(gym.aurora(), _WORLDS, threads=1)
     env.reset(seed=1000 * turn)
@@ -81,9 +81,9 @@ def _many(steps: int, turn: int) -> tuple[float, float]:
 
 
 def _one(steps: int, turn: int) -> tuple[float, float]:
-    import numpy as np  # noqa: PLC0415 - an extra
+    import numpy as np
 
-    from ackclock import gym  # noqa: PLC0415 - an extra
+    from ackclock import gym
 
     env = gym.Env(gym.aurora())
     env.reset(seed=1000 * turn)
@@ -95,9 +95,9 @@ def _one(steps: int, turn: int) -> tuple[float, float]:
 
 
 def _heap(steps: int, turn: int) -> tuple[float, float]:
-    import numpy as np  # noqa: PLC0415 - an extra
+    import numpy as np
 
-    from ackclock.peers.event_heap import HeapEnv  # noqa: PLC0415 - of this benchmark alone
+    from ackclock.peers.event_heap import HeapEnv
 
     total, worlds, taken = 0.0, 8, 0.0
     for world in range(worlds):
@@ -126,8 +126,9 @@ def as_table(speeds: list[LearnerSpeed]) -> Table:
 
 def notes() -> list[str]:
     """Return what a reader of the table has to know."""
-    return [
-        "steps/s: decisions a second of CPU, on one core; ratio: over an environment of the same model "
-        "in pure Python with an event heap; reward: the mean of a decision. Links differ, so that "
-        "rewards are alike and not equal."
-    ]
+    columns = (
+        "steps/s: decisions a second of CPU, on one core; ratio: over an environment of the same "
+        "model in pure Python with an event heap; reward: the mean of a decision. Links differ, so "
+        "that rewards are alike and not equal."
+    )
+    return [columns]

@@ -33,7 +33,7 @@ class LawCheck:
     broken
         The rule that the law broke; None if it kept all.
     what
-        What happened, in a line.
+        The fault, in a line.
     sender
         The sender of the story in which it broke the rule.
     steps
@@ -66,13 +66,13 @@ class LawCheck:
 def check_law(law: str, *, stories: int = STORIES, seed: int = 1) -> LawCheck:
     """Tell a law random stories, run it in short scenarios, and say which rule it broke.
 
-    The rules: cwnd is at least a segment, windows and rates are numbers, an ACK lets the window grow by
-    no more than what it delivers, duplicate ACKs and an unused window let it grow by nothing, a loss
-    reduces it once, and the same events leave the same windows. A story that breaks a rule is made
-    short before it is told.
+    The rules: cwnd is at least a segment, windows and rates are numbers, an ACK lets the window
+    grow by no more than what it delivers, duplicate ACKs and an unused window let it grow by
+    nothing, a loss reduces it once, and the same events leave the same windows. A story that
+    breaks a rule is made short before it is told.
 
-    The law runs in this process: one in C that reads where nothing is ends it. ``ackclock check-law``
-    checks it in another process, and says where it ended.
+    The law runs in this process: one in C that reads where nothing is ends it. ``ackclock
+    check-law`` checks it in another process, and says where it ended.
 
     Parameters
     ----------
@@ -103,11 +103,11 @@ def judged(law: str, told: dict[str, Any]) -> LawCheck:
         )
     kept = told["kept"]
     rows, same = _in_scenarios(law)
-    counts = {"stories": kept["stories"], "heard": kept["events"], "scenarios": rows}
-    if not same:
-        what = "a scenario left other tables the second time"
-        return LawCheck(law, "the same events, the same windows", what, law, **counts)
-    return LawCheck(law, None, **counts)
+    broken = None if same else "the same events, the same windows"
+    what = "" if same else "a scenario left other tables the second time"
+    return LawCheck(
+        law, broken, what, stories=kept["stories"], heard=kept["events"], scenarios=rows
+    )
 
 
 def _one_link(

@@ -131,7 +131,7 @@ def _advice(error: Exception, given: Sequence[str], known: Iterable[str]) -> str
 
 
 def _tell_law(error: Exception, where: str) -> NoReturn:
-    """Print the traceback of a law in Python that ended a run, without the way there, and a line that says where."""
+    """Print the traceback of a law in Python, without the way there, and a line that says where."""
     ours = str(Path(__file__).parent)
     frame = error.__traceback__
     last = frame

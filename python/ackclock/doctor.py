@@ -88,6 +88,7 @@ _PURPOSES = {
     "polars": "results as Polars frames",
     "pandas": "results as pandas frames, and for pyarrow",
     "duckdb": "SQL over results",
+    "rl": "environments for learners (`ackclock.gym`)",
 }
 
 

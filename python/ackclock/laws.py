@@ -14,10 +14,12 @@ A law is a class with a method for each event that it wants to hear of::
             timeout = congestion.signal == "timeout"
             self.cwnd_bytes = congestion.mss_bytes if timeout else self.ssthresh_bytes
 
+
     ac.register_law("half", Half)
     run = ac.simulate(ac.Scenario(ac.path("10 Mbit/s", "40 ms"), [ac.Flow("half+rack")]))
 
-Times are seconds since the run began, volumes bytes of payload, rates bits per second; names say so.
+Times are seconds since the run began, volumes bytes of payload, rates bits per second; names say
+so.
 """
 
 from __future__ import annotations
@@ -54,30 +56,30 @@ __all__ = ["Growth", "get_include", "law_structs", "load_law", "register_law"]
 class Growth:
     """A growth law: it owns the congestion window and the slow-start threshold.
 
-    An object is made for each connection, without arguments. The engine calls its methods and reads its
-    attributes after each call, so that a law sets them and returns nothing. `on_congestion` is its own,
-    and so is `on_ack`, or `on_delivery` in a law that models the path; the others are there if it wants
-    them.
+    An object is made for each connection, without arguments. The engine calls its methods and
+    reads its attributes after each call, so that a law sets them and returns nothing.
+    `on_congestion` is its own, and so is `on_ack`, or `on_delivery` in a law that models the path;
+    the others are there if it wants them.
 
-    An object that is handed over is the same one the next time, with other numbers: a law that wants to
-    remember something copies the number.
+    An object that is handed over is the same one the next time, with other numbers: a law that
+    wants to remember something copies the number.
 
     Attributes
     ----------
     cwnd_bytes
-        The congestion window: at least a segment, from the handshake on. Fractions of a byte are the
-        law's own; the sender uses whole bytes.
+        The congestion window: at least a segment, from the handshake on. Fractions of a byte are
+        the law's own; the sender uses whole bytes.
     ssthresh_bytes
-        The slow-start threshold; None while nothing has set it. Slow start lasts while the window is
-        below it.
+        The slow-start threshold; None while nothing has set it. Slow start lasts while the window
+        is below it.
     pacing_rate_bps
-        The rate of payload at which segments leave; None if the law does not pace. A law paces always
-        or never.
+        The rate of payload at which segments leave; None if the law does not pace. A law paces
+        always or never.
     mss_bytes
         Payload of a full segment; set before the first event.
     models_path
-        True if the law models the path, as BBR does: `on_delivery` and `on_lost` are called for it, and
-        it owns the window during a repair, too.
+        True if the law models the path, as BBR does: `on_delivery` and `on_lost` are called for
+        it, and it owns the window during a repair, too.
     """
 
     models_path: ClassVar[bool] = False
@@ -94,16 +96,16 @@ class Growth:
         """Grow: an ACK came on which the window may.
 
         The ACKs of a repair are not among them. In slow start the slow-start law offers
-        ``ack.slow_start_increase_bytes``; slow start ends with this ACK if ``ack.slow_start_ends``. An
-        ACK that only SACKs has ``newly_acked_bytes`` 0.
+        ``ack.slow_start_increase_bytes``; slow start ends with this ACK if
+        ``ack.slow_start_ends``. An ACK that only SACKs has ``newly_acked_bytes`` 0.
         """
         raise NotImplementedError(f"{type(self).__name__}.on_ack")
 
     def on_congestion(self, congestion: Congestion) -> None:
         """Reduce: once for the losses of an episode, for a mark, and for each timeout.
 
-        ``congestion.signal`` is ``loss``, ``ecn``, ``ecn_abe`` (a mark is to cost less, RFC 8511) or
-        ``timeout``, of which ``consecutive_timeouts`` counts those in a row, from 1.
+        ``congestion.signal`` is ``loss``, ``ecn``, ``ecn_abe`` (a mark is to cost less, RFC 8511)
+        or ``timeout``, of which ``consecutive_timeouts`` counts those in a row, from 1.
         ``reduce_from_bytes`` is the volume that the reduction starts from (RFC 5681's FlightSize).
         """
         raise NotImplementedError(f"{type(self).__name__}.on_congestion")
@@ -144,7 +146,7 @@ class Growth:
         """Note that a segment was found lost. Of a law that models the path."""
 
     def on_restart(self, now_s: float) -> None:
-        """Note that data goes out with nothing in flight, after the application had nothing to send.
+        """Note that data goes out with nothing in flight, after the application was idle.
 
         Of a law that models the path.
         """
@@ -153,10 +155,11 @@ class Growth:
 def register_law(name: str, law: type[Growth] | Callable[[], Growth]) -> None:
     """Give a law in Python a name.
 
-    ``variant = "NAME"`` means it from then on, with parts as any law (``"mine+rack"``), for as long
-    as this process runs: in simulations, sweeps, comparisons, scripts of `drill`, and live runs with
-    ``endpoint = "ackclock"``. A name that was registered before means the new law; what has been read
-    keeps the old one. An exception of the law ends the run, with a note that says where.
+    ``variant = "NAME"`` means it from then on, with parts as any law (``"mine+rack"``), for as
+    long as this process runs: in simulations, sweeps, comparisons, scripts of `drill`, and live
+    runs with ``endpoint = "ackclock"``. A name that was registered before means the new law; what
+    has been read keeps the old one. An exception of the law ends the run, with a note that says
+    where.
 
     Parameters
     ----------
@@ -198,10 +201,11 @@ def get_include() -> str:
 
 
 def law_structs() -> dict[str, list[tuple[str, str]]]:
-    """Return the structs of ``ackclock_law.h``: the fields of each with numpy's words for their types.
+    """Return the structs of ``ackclock_law.h``: fields, with numpy's words for their types.
 
-    ``numpy.dtype(fields, align=True)`` is the struct. A callback of the table is an address (``u8``).
-    With them a law can be compiled in this process, as by numba, and loaded by its address.
+    ``numpy.dtype(fields, align=True)`` is the struct. A callback of the table is an address
+    (``u8``). With them a law can be compiled in this process, as by numba, and loaded by its
+    address.
     """
     words = {"uint64_t": "u8", "uint32_t": "u4", "uint8_t": "u1"}
     header = (Path(get_include()) / "ackclock_law.h").read_text(encoding="utf-8")
@@ -273,7 +277,9 @@ def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:
     if chosen:
         if chosen not in classes:
             has = ", ".join(classes) or "none"
-            raise BadInput(f"law `{name}`: {path}: no class `{chosen}` that is a Growth; it has {has}")
+            raise BadInput(
+                f"law `{name}`: {path}: no class `{chosen}` that is a Growth; it has {has}"
+            )
         return classes[chosen]
     if len(classes) != 1:
         found = f"{len(classes)} classes that are a Growth"

@@ -74,6 +74,7 @@ WORKS = (
     "theory response --loss 0.01 --rtt 0.1",
     "packmime --rate 1",
     "bench --help",
+    "check-law reno --stories 2",
     "judge --help",
     "play --help",
     "reproduce",

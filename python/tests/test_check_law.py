@@ -53,7 +53,7 @@ def compiled(folder: Path, old: str, new: str) -> Path:
     assert old in text
     text = text.replace(old, new).replace(
         "static const ackclock_law",
-        "double not_a_number(const void *s) { (void)s; return __builtin_nan(\"\"); }\n"
+        'double not_a_number(const void *s) { (void)s; return __builtin_nan(""); }\n'
         "static const ackclock_law",
     )
     source, out = folder / "mine.c", folder / "libmine.so"
@@ -80,7 +80,7 @@ def test_a_mistake_in_c_is_named(
 
 
 def test_a_law_that_does_not_return_is_named(
-    tmp_path: Path, ackclock: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, ackclock: Callable[..., Answer]
 ) -> None:
     library = compiled(
         tmp_path, "    state->acked += ack->newly_acked_bytes;", "    for (volatile int n = 1; n;);"
@@ -125,9 +125,11 @@ def test_a_word_that_is_no_law_is_told(
 def test_a_law_in_python_is_checked() -> None:
     class Jumps(ac.Growth):
         def on_ack(self, ack: object) -> None:
+            del ack
             self.cwnd_bytes *= 2
 
         def on_congestion(self, congestion: object) -> None:
+            del congestion
             self.cwnd_bytes = 2 * self.mss_bytes
 
     ac.register_law("jumps", Jumps)

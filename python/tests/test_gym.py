@@ -77,7 +77,9 @@ def test_an_episode_that_is_over_begins_anew() -> None:
 def at_rate(packets_s: float, transport: str, **link: Any) -> dict[str, float]:
     """Return what a sender at a constant rate sees, after a while."""
     task = gym.Task(
-        world=lambda _: aurora_link(**({"packets_s": 300, "delay_ms": 100, "queue": 60, "loss": 0.0} | link)),
+        world=lambda _: aurora_link(
+            **({"packets_s": 300, "delay_ms": 100, "queue": 60, "loss": 0.0} | link)
+        ),
         action="rate_bps",
         interval=1.0,
         steps=100,
@@ -118,14 +120,16 @@ def test_the_reward_is_that_of_the_formula() -> None:
     put("lost_bytes", 50 * 1460)
     put("rtt_mean_s", 0.25)
     records = gym.Records(values, np.array([[0.25]]))
-    # 0.001 (10 * 100 - 1000 * 0.25 - 2000 * 0.2)
+    # A thousandth of 10 times 100, less 1000 times 0.25, less 2000 times 0.2.
     assert gym.aurora_reward(records)[0, 0] == pytest.approx(0.35)
     # The rise from 0.2 s to 0.3 s over 2 s; 0.25 over the least mean; 250 sent of which 200 came.
     put("rtt_first_half_s", 0.2)
     put("rtt_second_half_s", 0.3)
     put("sent_bytes", 250 * 1460)
     of = {name: float(gym.FEATURES[name].of(records)[0, 0]) for name in gym.aurora().features}
-    assert of == pytest.approx({"latency_inflation": 0.05, "latency_ratio": 1.0, "send_ratio": 1.25})
+    assert of == pytest.approx(
+        {"latency_inflation": 0.05, "latency_ratio": 1.0, "send_ratio": 1.25}
+    )
 
 
 def test_the_links_are_drawn_from_the_published_ranges() -> None:
@@ -209,7 +213,9 @@ def test_worlds_that_cannot_be_are_told() -> None:
     none = gym.Task(world=lambda _: COMPANY.replace("learner", "cubic"))
     with pytest.raises(ac.BadInput, match="no flow has the variant `learner`"):
         gym.Env(none).reset(seed=1)
-    company = gym.Task(world=lambda _: COMPANY.replace("learner+rack", "reno"), transport="numbered")
+    company = gym.Task(
+        world=lambda _: COMPANY.replace("learner+rack", "reno"), transport="numbered"
+    )
     with pytest.raises(ac.BadInput, match="numbered packets: the scenario has flows that are not"):
         gym.Env(company).reset(seed=1)
 
@@ -221,9 +227,12 @@ def follow(observation: np.ndarray) -> float:
 
 def test_a_policy_drives_a_sender_as_in_its_environment(tmp_path: Path) -> None:
     task = gym.Task(
-        world=lambda _: aurora_link(300, 50, 200, 0.0), interval="rtt", first=200 * 8 * PAYLOAD_BYTES,
-        high=1000 * 8 * PAYLOAD_BYTES, steps=100,
-    )  # fmt: skip
+        world=lambda _: aurora_link(300, 50, 200, 0.0),
+        interval="rtt",
+        first=200 * 8 * PAYLOAD_BYTES,
+        high=1000 * 8 * PAYLOAD_BYTES,
+        steps=100,
+    )
     env = gym.Env(task)
     observation, _ = env.reset(seed=1)
     infos = []

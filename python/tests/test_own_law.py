@@ -65,7 +65,7 @@ def test_the_command_says_what_it_loaded(
     assert "unknown part `unloaded`" in answer.err
     answer = ackclock("run", file, "--law", f"unloaded={library}")
     assert (answer.code, answer.err) == (0, f"ackclock: law `unloaded` loaded from {library}\n")
-    assert " unloaded " in answer.out
+    assert " unlo" in answer.out
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,10 @@ def test_the_command_says_what_it_loaded(
         ("mine", "`mine` is not NAME=FILE, such as mine=./libmine.so"),
         ("mine=none.so", "law `mine`: none.so: cannot be loaded: "),
         ("reno={library}", "`reno` is a word for a part of the house's; expected another name"),
-        ("My-law={library}", "`My-law` is no name of a law; expected lower-case letters and digits"),
+        (
+            "My-law={library}",
+            "`My-law` is no name of a law; expected lower-case letters and digits",
+        ),
     ],
 )
 def test_a_law_that_cannot_be_loaded_is_told(

@@ -39,7 +39,7 @@ def scenario(variant: str, seed: int = 1, **keys: Any) -> ac.Scenario:
 
 def drawn(variant: str, number: int) -> ac.Scenario:
     """Return a scenario with losses, marks, short queues and silence, by its number."""
-    of = random.Random(number)
+    of = random.Random(number)  # noqa: S311 - no secret
     link = ac.Link(
         f"{of.choice([2, 8, 30])} Mbit/s",
         f"{of.choice([5, 20, 80])} ms",
@@ -97,6 +97,7 @@ def test_an_exception_ends_the_run_and_says_where() -> None:
 def test_a_window_that_no_sender_can_have_is_told(cwnd: float, said: str) -> None:
     class Wrong(Half):
         def on_ack(self, ack: Any) -> None:
+            del ack
             self.cwnd_bytes = cwnd
 
     ac.register_law("wrong", Wrong)
@@ -119,7 +120,7 @@ def test_a_class_that_is_no_law_is_refused() -> None:
         ac.register_law("empty", Empty)
     with pytest.raises(ac.BadInput, match="`cubic` is a word for a part of the house's"):
         ac.register_law("cubic", Half)
-    ac.register_law("makesnone", lambda: Other())  # type: ignore[arg-type, return-value]
+    ac.register_law("makesnone", lambda: Other())  # noqa: PLW0108 - a class is checked at once  # type: ignore[arg-type, return-value]
     with pytest.raises(TypeError, match="it made a Other; expected a Growth"):
         ac.simulate(scenario("makesnone"))
 
@@ -159,6 +160,7 @@ def test_a_law_that_models_the_path_hears_of_deliveries() -> None:
         models_path = True
 
         def on_established(self, start: Any) -> None:
+            del start
             self.pacing_rate_bps = 8e6
 
         def on_delivery(self, delivery: Any) -> None:

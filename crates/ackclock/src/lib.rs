@@ -183,24 +183,28 @@ impl<'o> Simulation<'o> {
         let scenario = self.scenario()?;
         let meter = ackclock_sim::Meter::default();
         let engine = ackclock_sim::Engine::default();
-        let names = Names::of(&scenario).map_err(refused)?;
+        let names = Names::of(&scenario).map_err(|error| refused(&error))?;
         let run = law::caught(|| {
             let Some((links, see)) = self.observed else {
-                return engine.simulate(&scenario, &meter).map_err(refused);
+                return engine.simulate(&scenario, &meter).map_err(|error| refused(&error));
             };
             let at = |link: &String| names.links.iter().position(|name| name == link);
             let Some(found) = links.iter().map(at).collect::<Option<Vec<usize>>>() else {
                 let (found, of) = (links.join(", "), names.links.join(", "));
-                return Err(Error::Input(format!("observe: found {found}, expected links of: {of}")));
+                return Err(Error::Input(format!(
+                    "observe: found {found}, expected links of: {of}"
+                )));
             };
             let mut seeing = Seeing(see);
-            engine.simulate_observed(&scenario, &found, &mut seeing, &meter).map_err(refused)
+            engine
+                .simulate_observed(&scenario, &found, &mut seeing, &meter)
+                .map_err(|error| refused(&error))
         })?;
         run.ok_or(Error::Stopped)
     }
 }
 
-fn refused(error: ackclock_sim::ScenarioError) -> Error {
+fn refused(error: &ackclock_sim::ScenarioError) -> Error {
     Error::Input(format!("{}: {}", error.key, error.message))
 }
 

@@ -17,6 +17,7 @@ macro_rules! structs {
             $(#[$doc])*
             #[repr(C)]
             #[derive(Clone, Copy, Debug)]
+            #[allow(clippy::struct_field_names, reason = "the names of the header")]
             pub struct $name {
                 $(pub(crate) $field: $type,)*
             }

@@ -57,7 +57,10 @@ impl Callable {
             ));
         }
         if table.flags & !MODELS_PATH != 0 {
-            return Err(format!("its `flags` are {}, expected 0 or ACKCLOCK_MODELS_PATH", table.flags));
+            return Err(format!(
+                "its `flags` are {}, expected 0 or ACKCLOCK_MODELS_PATH",
+                table.flags
+            ));
         }
         let models_path = table.flags & MODELS_PATH != 0;
         if models_path && table.delivery.is_none() {
@@ -221,7 +224,7 @@ impl Growth for ForeignLaw {
         if let Some(call) = self.calls.sent {
             let event = abi::Sent {
                 now_ns: start.now.as_nanos(),
-                last_send_ns: start.last_send.map_or(UNKNOWN, |at| at.as_nanos()),
+                last_send_ns: start.last_send.map_or(UNKNOWN, Instant::as_nanos),
                 nxt_seq: start.nxt.get(),
             };
             self.tell(call, &event);
@@ -325,7 +328,8 @@ impl Growth for ForeignLaw {
     fn on_delivery(&mut self, delivery: &Delivery) {
         let Some(call) = self.calls.delivery else { return };
         let sample = delivery.sample;
-        let of_sample = |field: fn(&RateSample) -> Bytes| sample.as_ref().map_or(0, |it| field(it).get());
+        let of_sample =
+            |field: fn(&RateSample) -> Bytes| sample.as_ref().map_or(0, |it| field(it).get());
         let event = abi::Delivery {
             now_ns: delivery.now.as_nanos(),
             newly_delivered_bytes: delivery.newly_delivered.get(),

@@ -34,7 +34,7 @@ pub enum LoadError {
     BadTable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// The name cannot be used.
@@ -81,7 +81,8 @@ pub fn load(name: &str, path: &Path) -> Result<(), LoadError> {
 /// # Safety
 /// At `address` is a table for as long as the process runs, whose functions keep to the header.
 pub unsafe fn load_at(name: &str, address: usize) -> Result<(), LoadError> {
-    let bad = |why: String| LoadError::BadTable { path: PathBuf::from(format!("{address:#x}")), why };
+    let bad =
+        |why: String| LoadError::BadTable { path: PathBuf::from(format!("{address:#x}")), why };
     // SAFETY: the caller's.
     let table = unsafe { std::ptr::with_exposed_provenance::<Callbacks>(address).as_ref() };
     let table = table.ok_or_else(|| bad("there is no table at this address".to_owned()))?;

@@ -26,7 +26,10 @@ use serde_json::Value;
 
 use document::Document;
 pub use document::element;
-pub use variant::{expect_law, parse as parse_variant, profile, read_law, registry, senders, variant_name, variant_slug};
+pub use variant::{
+    expect_law, parse as parse_variant, profile, read_law, registry, senders, variant_name,
+    variant_slug,
+};
 
 /// The largest file that is read. A scenario of ten thousand links is a tenth of it.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;

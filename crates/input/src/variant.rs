@@ -4,6 +4,7 @@ use ackclock_sim::scenario::VariantChoice;
 use ackclock_sim::{Names, Scenario};
 use ackclock_tcp::growth::{GrowthChoice, registered_laws};
 use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
+use ackclock_tcp::words::Row;
 use ackclock_tcp::{Profile, TcpSpec, Variant};
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ pub fn variant_name(variant: &str, profile: &str) -> Result<String, BadInput> {
 /// The word is another part's, or nobody's.
 pub fn expect_law(word: &str) -> Result<(), BadInput> {
     let of_house = REGISTRY.iter().filter(|entry| matches!(entry.choice, Part::Growth(_)));
-    let mut laws: Vec<String> = of_house.map(|entry| entry.spelled()).collect();
+    let mut laws: Vec<String> = of_house.map(Row::spelled).collect();
     laws.extend(registered_laws());
     if laws.iter().any(|law| law == word) {
         return Ok(());

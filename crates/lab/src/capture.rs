@@ -22,11 +22,11 @@ use ackclock_wire::{
 };
 use ackclock_writer::{Place, Staged, WriteError};
 
-use ackclock_input::{BadInput, did_you_mean, printable};
 use crate::load::Ready;
 use crate::sweep::{SweepError, guarded};
 use crate::table::check_conservation;
 use crate::version;
+use ackclock_input::{BadInput, did_you_mean, printable};
 
 /// The most links that are captured at once: each keeps a file open.
 pub const MAX_CAPTURES: usize = 256;

@@ -15,8 +15,8 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use serde::Serialize;
 pub use sides::{Difference, On};
 
-use ackclock_input::{BadInput, Fault, did_you_mean, printable, problem, read};
 use crate::sweep::{SweepError, panic_message, pool};
+use ackclock_input::{BadInput, Fault, did_you_mean, printable, problem, read};
 
 /// Which scripts are run, and how.
 #[derive(Clone, Debug, Default)]

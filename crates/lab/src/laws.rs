@@ -8,8 +8,8 @@ use std::sync::Arc;
 use ackclock_tcp::law_check::{Heard, Plan, check_law as check};
 use serde_json::json;
 
-use ackclock_input::BadInput;
 use crate::sweep::SweepError;
+use ackclock_input::BadInput;
 
 /// Loads the law of a shared library, so that `variant = "NAME"` means it for as long as the process runs.
 ///
@@ -76,9 +76,8 @@ pub fn check_law(
     ackclock_input::expect_law(law)?;
     let trail = plan.trail.map(|path| {
         let file = File::create(path);
-        file.map(Arc::new).map_err(|why| {
-            BadInput::new(format_args!("{}: {}", path.display(), why.kind()))
-        })
+        file.map(Arc::new)
+            .map_err(|why| BadInput::new(format_args!("{}: {}", path.display(), why.kind())))
     });
     let trail = trail.transpose()?;
     let of_events = trail.clone().filter(|_| plan.only.is_some());

@@ -28,6 +28,10 @@ mod table;
 mod throughput;
 pub mod worlds;
 
+pub use ackclock_input::{
+    BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, registry, senders, to_json,
+    variant_name, variant_slug,
+};
 pub use ackclock_script::Comments;
 pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
 pub use ackclock_units::random::draws;
@@ -39,7 +43,6 @@ pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
 pub use closed_form::{Prediction, Theory, closed_form};
 pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
-pub use ackclock_input::{registry, senders, variant_name, variant_slug, BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, to_json};
 pub use laws::{CheckPlan, check_law, law, load_law, load_law_at, register_law};
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
@@ -48,9 +51,7 @@ pub use quantity::{bits_per_second, seconds, share};
 pub use routing::{BenchRouter, RouterBench};
 pub use store::{Report, expect_tables, read_table, write, write_reported};
 pub use stream::simulate_to;
-pub use sweep::{
-    MAX_THREADS, SweepError, simulate_many, simulate_one, simulate_watched, thrown,
-};
+pub use sweep::{MAX_THREADS, SweepError, simulate_many, simulate_one, simulate_watched, thrown};
 pub use table::{Table, Tables, check_conservation};
 pub use throughput::throughput;
 

@@ -13,9 +13,9 @@ use ackclock_units::Frequency;
 use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
 
-use ackclock_input::{BadInput, to_json};
 use crate::sweep::{SweepError, simulate_plain};
 use crate::version;
+use ackclock_input::{BadInput, to_json};
 
 /// Steps after which a search gives up.
 const MOST_STEPS: u32 = 16;

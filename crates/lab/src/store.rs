@@ -17,9 +17,9 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::checked::{CheckedWriter, ROW_GROUP_ROWS};
-use ackclock_input::{BadInput, problem, to_json};
 use crate::table::{Columns, Table, Tables};
 use crate::version;
+use ackclock_input::{BadInput, problem, to_json};
 
 /// Bytes of a page and of a dictionary, which a writer holds for each column before they are encoded.
 const PAGE_BYTES: usize = 1 << 17;

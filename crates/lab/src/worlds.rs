@@ -12,14 +12,14 @@ use crate::sweep::{SweepError, guarded, pool};
 /// Worlds that go on together: each has as many learners as the others.
 #[derive(Debug)]
 pub struct Worlds {
-    worlds: Vec<Option<World>>,
+    begun: Vec<Option<World>>,
     learners: usize,
     by: Control,
     transport: Transport,
     pool: Option<ThreadPool>,
 }
 
-/// What a step left.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stepped {
     /// By world, then by learner; none of a world that was not stepped.
@@ -52,18 +52,14 @@ impl Worlds {
         // A pool of one thread costs two changes of thread a step.
         let pool = if threads == Some(1) || count < 2 { None } else { Some(pool(threads)?) };
         let transport = if numbered { Transport::Numbered } else { Transport::Tcp };
-        Ok(Self { worlds, learners, by, transport, pool })
+        Ok(Self { begun: worlds, learners, by, transport, pool })
     }
 
     /// Begins a world anew with a scenario, and answers with the names of its learners.
     ///
     /// # Errors
     /// A scenario that cannot be run, or another number of learners than the other worlds have.
-    pub fn reset(
-        &mut self,
-        number: usize,
-        scenario: &Scenario,
-    ) -> Result<Vec<String>, SweepError> {
+    pub fn reset(&mut self, number: usize, scenario: &Scenario) -> Result<Vec<String>, SweepError> {
         let made = guarded(|| Ok(World::new(scenario, self.by, self.transport)))?;
         let world = made.map_err(|error| match error {
             WorldError::Scenario(error) => {
@@ -82,8 +78,8 @@ impl Worlds {
             ))
             .into());
         }
-        let count = self.worlds.len();
-        let room = self.worlds.get_mut(number).ok_or_else(|| {
+        let count = self.begun.len();
+        let room = self.begun.get_mut(number).ok_or_else(|| {
             BadInput::new(format_args!("world: found {number}, expected a number below {count}"))
         })?;
         *room = Some(world);
@@ -94,8 +90,12 @@ impl Worlds {
     ///
     /// # Errors
     /// A world that was not begun; a fault of the simulator's.
-    pub fn step(&mut self, actions: &[Action], lasts: &[Option<Lasts>]) -> Result<Stepped, SweepError> {
-        let (learners, count) = (self.learners, self.worlds.len());
+    pub fn step(
+        &mut self,
+        actions: &[Action],
+        lasts: &[Option<Lasts>],
+    ) -> Result<Stepped, SweepError> {
+        let (learners, count) = (self.learners, self.begun.len());
         if actions.len() != learners * count || lasts.len() != count {
             let message = format_args!(
                 "step: found {} actions and {} intervals, expected {} and {count}",
@@ -114,12 +114,13 @@ impl Worlds {
             guarded(|| Ok((world.step(of_world, lasts), !world.goes_on())))
         };
         let stepped: Vec<Result<(Vec<Record>, bool), SweepError>> = match &self.pool {
-            None => self.worlds.iter_mut().enumerate().map(step).collect(),
+            None => self.begun.iter_mut().enumerate().map(step).collect(),
             Some(pool) => pool.install(|| {
-                self.worlds.par_iter_mut().with_min_len(4).enumerate().map(step).collect()
+                self.begun.par_iter_mut().with_min_len(4).enumerate().map(step).collect()
             }),
         };
-        let mut all = Stepped { records: Vec::with_capacity(count), over: Vec::with_capacity(count) };
+        let mut all =
+            Stepped { records: Vec::with_capacity(count), over: Vec::with_capacity(count) };
         for result in stepped {
             let (records, over) = result?;
             all.records.push(records);
@@ -130,6 +131,6 @@ impl Worlds {
 
     /// The simulated time of a world, in seconds.
     pub fn now_s(&self, number: usize) -> Option<f64> {
-        self.worlds.get(number)?.as_ref().map(|world| world.now().as_secs_f64())
+        self.begun.get(number)?.as_ref().map(|world| world.now().as_secs_f64())
     }
 }

@@ -130,15 +130,16 @@ fn in_c(name: &str) -> String {
 
 #[test]
 fn the_header_has_the_same_structs() {
-    let mut source = "#include <stddef.h>\n#include <stdio.h>\n#include \"ackclock_law.h\"\nint main(void) {\n".to_owned();
+    let mut source =
+        "#include <stddef.h>\n#include <stdio.h>\n#include \"ackclock_law.h\"\nint main(void) {\n"
+            .to_owned();
     let mut ours = String::new();
     for (name, size, fields) in ackclock_foreign::layouts() {
         let c = in_c(name);
         writeln!(source, "printf(\"{c} %zu\\n\", sizeof({c}));").unwrap();
         writeln!(ours, "{c} {size}").unwrap();
         for (field, at) in fields {
-            writeln!(source, "printf(\"{c}.{field} %zu\\n\", offsetof({c}, {field}));")
-                .unwrap();
+            writeln!(source, "printf(\"{c}.{field} %zu\\n\", offsetof({c}, {field}));").unwrap();
             writeln!(ours, "{c}.{field} {at}").unwrap();
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn is_learner(variant: &str) -> bool {
 /// The pacing rate before the first action: the first window goes out at once.
 const UNPACED_BPS: u64 = 100_000_000_000;
 
-/// What a world and the law of one of its learners share.
+/// The state that a world and the law of one of its learners share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     pub action: Option<Action>,
@@ -54,7 +54,6 @@ impl Shared {
             Some(Action::Rate { .. }) => Bytes::new(1 << 40),
         }
     }
-
 }
 
 pub(crate) type Link = Arc<Mutex<Shared>>;

@@ -79,7 +79,8 @@ impl Sender {
     /// The next thing that it does, and when.
     #[inline]
     fn next(&self) -> (Instant, Next) {
-        let mut next = self.acks.front().map_or((Instant::NEVER, Next::Ack), |ack| (ack.1, Next::Ack));
+        let mut next =
+            self.acks.front().map_or((Instant::NEVER, Next::Ack), |ack| (ack.1, Next::Ack));
         if self.has_room() {
             if self.next_send < next.0 {
                 next = (self.next_send, Next::Send);
@@ -208,7 +209,9 @@ impl Numbered {
         let ([wire], true) = (one.as_slice(), alone) else { return not("more than one link") };
         let link = plan.wires.swap_remove(*wire).model;
         if !link.knows_departures() || link.reorders() {
-            return not("a link whose packets do not leave in their order, or a queue that is not drop-tail");
+            return not(
+                "a link whose packets do not leave in their order, or a queue that is not drop-tail",
+            );
         }
         let senders = plan.flows.into_iter().zip(0..).map(|(flow, class)| {
             let payload = u64::from(flow.config.mss.get());

@@ -1,4 +1,4 @@
-//! What a sender saw in an interval.
+//! The record of an interval: what a sender saw in it.
 
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -53,7 +53,7 @@ impl Tally {
     }
 }
 
-/// What a learner's sender saw in an interval. A time that was not measured is NaN.
+/// The record of an interval: what a learner's sender saw in it. A time that was not measured is NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
     /// When it began, since the run did.

@@ -8,7 +8,7 @@ use crate::law::{Link, is_learner, linked, locked};
 use crate::numbered::Numbered;
 use crate::record::Record;
 
-/// What a learner's sender is told to do.
+/// An order to a learner's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Payload leaves at this rate, whatever is in flight.
@@ -16,7 +16,7 @@ pub enum Action {
         /// In bit/s.
         bps: u64,
     },
-    /// So much payload may be in flight.
+    /// Payload may be in flight up to a window.
     Window {
         /// In bytes; less than a segment counts as one.
         bytes: u64,
@@ -34,7 +34,7 @@ pub enum WorldError {
     NotNumbered(&'static str),
 }
 
-/// Who decides what the learners' senders do.
+/// The one who decides what the learners' senders do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// Actions that are rates.
@@ -58,7 +58,7 @@ pub enum Transport {
 /// The time that an interval takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasts {
-    /// So long.
+    /// A time.
     For(Duration),
     /// Until an ACK for a learner comes, and at most so long.
     ToAck(Duration),
@@ -90,11 +90,7 @@ impl World {
     ///
     /// # Errors
     /// The first key that cannot be run, a scenario without a learner, or one that is too much for numbered packets.
-    pub fn new(
-        scenario: &Scenario,
-        by: Control,
-        transport: Transport,
-    ) -> Result<Self, WorldError> {
+    pub fn new(scenario: &Scenario, by: Control, transport: Transport) -> Result<Self, WorldError> {
         Ok(Self(match (transport, by) {
             (Transport::Numbered, Control::Rate | Control::Window) => {
                 Kind::Numbered(Box::new(Numbered::new(scenario)?))
@@ -171,8 +167,12 @@ impl TcpWorld {
         let of_checks = links.len().saturating_sub(2 * flows.len());
         let ends = links.into_iter().skip(of_checks).step_by(2);
         let learners = flows.into_iter().zip(ends);
-        let learners = learners
-            .map(|((flow, name), link)| Learner { flow, name, link, before: Default::default() });
+        let learners = learners.map(|((flow, name), link)| Learner {
+            flow,
+            name,
+            link,
+            before: Default::default(),
+        });
         let end = Instant::START + scenario.duration;
         let mut world = Self { run, end, learners: learners.collect() };
         world.open();
@@ -235,7 +235,9 @@ impl TcpWorld {
             }
             let sender = self.run.sender(learner.flow);
             let rate_bps = match shared.action {
-                _ if shared.follows => sender.growth().pacing_rate().map_or(f64::NAN, |it| it.as_bps() as f64),
+                _ if shared.follows => {
+                    sender.growth().pacing_rate().map_or(f64::NAN, |it| it.as_bps() as f64)
+                }
                 Some(Action::Rate { bps }) => bps as f64,
                 _ => f64::NAN,
             };

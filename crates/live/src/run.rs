@@ -527,15 +527,14 @@ fn drive(
             }
             result
         });
-        let ends = named("hosts")
-            .spawn_scoped(scope, move || {
-                // A visitor's law may end the run from here.
-                let run = || stopping(hosts.run(clock, moments, end, stop));
-                catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-                    stop.store(true, Ordering::Relaxed);
-                    resume_unwind(payload)
-                })
-            });
+        let ends = named("hosts").spawn_scoped(scope, move || {
+            // A visitor's law may end the run from here.
+            let run = || stopping(hosts.run(clock, moments, end, stop));
+            catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+                stop.store(true, Ordering::Relaxed);
+                resume_unwind(payload)
+            })
+        });
         let step = LiveError::step("start a thread");
         let (path, watched, ends) = match (path, watched, ends) {
             (Ok(path), Ok(watched), Ok(ends)) => (path, watched, ends),

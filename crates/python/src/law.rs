@@ -8,19 +8,19 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ackclock_lab::{CheckPlan, Ticket};
 use ackclock_lab::law::{
     Ack as AckEvent, Bytes, Congestion as CongestionEvent, Delivery as DeliveryEvent, Duration,
     Established, Growth, Instant, Limit, LostSegment, Mss, Proposal as ProposalEvent, Rate,
     RecoveryEnd as RecoveryEndEvent, Repair, RttSample as RttSampleEvent,
     SendStart as SendStartEvent, Signal, SlowStartStep, Why, fail,
 };
+use ackclock_lab::{CheckPlan, Ticket};
+use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::False;
 use pyo3::types::{PyString, PyTuple, PyType};
-use pyo3::PyClass;
 
 use crate::BadInput;
 
@@ -110,7 +110,8 @@ pub fn is_any() -> bool {
 
 /// Ends the run, and keeps the exception for its caller.
 fn give_up(py: Python<'_>, error: PyErr) -> ! {
-    let name = error.get_type(py).name().map_or_else(|_| "an error".to_owned(), |name| name.to_string());
+    let name =
+        error.get_type(py).name().map_or_else(|_| "an error".to_owned(), |name| name.to_string());
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     RAISED.lock().unwrap_or_else(PoisonError::into_inner).insert(number, error);
     fail(format!("it raised {name}"), number)
@@ -153,7 +154,9 @@ impl<T: fmt::Debug> fmt::Display for Shown<'_, T> {
         let text = match text.as_str() {
             "true" => "True",
             "false" => "False",
-            text => text.strip_prefix("Some(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(text),
+            text => {
+                text.strip_prefix("Some(").and_then(|rest| rest.strip_suffix(')')).unwrap_or(text)
+            }
         };
         f.write_str(text)
     }
@@ -311,7 +314,11 @@ impl fmt::Debug for PythonLaw {
 }
 
 /// True if the class of the law has a method of its own in the place of the base's.
-fn overrides(law: &Bound<'_, PyAny>, base: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+fn overrides(
+    law: &Bound<'_, PyAny>,
+    base: &Bound<'_, PyType>,
+    name: &Bound<'_, PyString>,
+) -> PyResult<bool> {
     Ok(!law.get_type().getattr(name)?.is(&base.getattr(name)?))
 }
 
@@ -340,7 +347,10 @@ fn whole(name: &str, bytes: f64) -> Bytes {
     // The last number below which every whole one is a float.
     const MOST: f64 = 9_007_199_254_740_992.0;
     if !(0.0..MOST).contains(&bytes) {
-        fail(format!("{name} is {}; expected a number of bytes, at least a segment", plain(bytes)), 0);
+        fail(
+            format!("{name} is {}; expected a number of bytes, at least a segment", plain(bytes)),
+            0,
+        );
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the range")]
     let whole = bytes as u64;
@@ -410,7 +420,9 @@ impl PythonLaw {
         now: Option<Instant>,
         event: E,
     ) {
-        self.tell(now, |law, py| law.law.bind(py).call_method1(name, (Py::new(py, event)?,)).map(drop));
+        self.tell(now, |law, py| {
+            law.law.bind(py).call_method1(name, (Py::new(py, event)?,)).map(drop)
+        });
     }
 }
 
@@ -515,7 +527,9 @@ impl Growth for PythonLaw {
     }
 
     fn on_spurious(&mut self) {
-        self.tell(None, |law, py| law.law.bind(py).call_method0(intern!(py, "on_spurious")).map(drop));
+        self.tell(None, |law, py| {
+            law.law.bind(py).call_method0(intern!(py, "on_spurious")).map(drop)
+        });
     }
 
     fn rebase(&mut self, proposal: &ProposalEvent) {

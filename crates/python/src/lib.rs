@@ -761,7 +761,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 mod _core {
     #[pymodule_export]
     use super::law::{
-        Ack, Congestion, Delivery, LostData, Proposal, RecoveryEnd, RttSample, SendStart, Start, check_law, register_law,
+        Ack, Congestion, Delivery, LostData, Proposal, RecoveryEnd, RttSample, SendStart, Start,
+        check_law, register_law,
     };
     #[pymodule_export]
     use super::place::{copy_file, try_file, write_file};
@@ -769,7 +770,8 @@ mod _core {
     use super::table::{read_table, throughput};
     #[pymodule_export]
     use super::words::{
-        bits_per_second, load_law, load_law_at, registry, schema, seconds, senders, share, variant_name, variant_slug,
+        bits_per_second, load_law, load_law_at, registry, schema, seconds, senders, share,
+        variant_name, variant_slug,
     };
     #[pymodule_export]
     use super::worlds::Worlds;

@@ -43,7 +43,8 @@ impl Worlds {
         follows: Option<&str>,
         numbered: bool,
     ) -> PyResult<Self> {
-        let inner = LabWorlds::new(count, learners, threads, windows, follows, numbered).map_err(|e| sweep_error(&e))?;
+        let inner = LabWorlds::new(count, learners, threads, windows, follows, numbered)
+            .map_err(|e| sweep_error(&e))?;
         Ok(Self { windows, inner: Mutex::new(inner) })
     }
 
@@ -54,12 +55,7 @@ impl Worlds {
     }
 
     /// Begin a world anew with a scenario (JSON text); return the names of its learners. Raises ``BadInput``.
-    fn reset(
-        &self,
-        py: Python<'_>,
-        number: usize,
-        scenario: &str,
-    ) -> PyResult<Vec<String>> {
+    fn reset(&self, py: Python<'_>, number: usize, scenario: &str) -> PyResult<Vec<String>> {
         let names = py.detach(|| {
             let scenario = ackclock_lab::from_json(scenario)?;
             self.locked().reset(number, &scenario)
@@ -87,7 +83,11 @@ impl Worlds {
             }
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
             let whole = value.min(1e15) as u64;
-            Ok(if self.windows { Action::Window { bytes: whole } } else { Action::Rate { bps: whole } })
+            Ok(if self.windows {
+                Action::Window { bytes: whole }
+            } else {
+                Action::Rate { bps: whole }
+            })
         };
         let actions = actions.into_iter().map(read).collect::<PyResult<Vec<_>>>()?;
         let lasts = intervals.into_iter().map(|seconds| {
@@ -103,7 +103,8 @@ impl Worlds {
             Ok(Some(if seconds > 0.0 { Lasts::For(time) } else { Lasts::ToAck(time) }))
         });
         let lasts = lasts.collect::<PyResult<Vec<_>>>()?;
-        let stepped = py.detach(|| self.locked().step(&actions, &lasts)).map_err(|e| sweep_error(&e))?;
+        let stepped =
+            py.detach(|| self.locked().step(&actions, &lasts)).map_err(|e| sweep_error(&e))?;
         let mut values = numbers(py, "records", &records)?;
         let width = values.len() / stepped.records.len().max(1);
         for (room, of_world) in values.chunks_mut(width.max(1)).zip(&stepped.records) {

@@ -27,8 +27,8 @@ pub use contract::{About, Delays, Growth, Law, LawForm, Model, Recoveries, Route
 pub use linux::Linux;
 pub use reno::RenoWord;
 pub use tahoe::Counting;
-pub use visitor::{LawFailed, Maker, VisitorError, VisitorId, fail, registered_laws};
 pub(crate) use visitor::register;
+pub use visitor::{LawFailed, Maker, VisitorError, VisitorId, fail, registered_laws};
 
 /// The type that a law is kept as: itself, or a box of it if it is large.
 macro_rules! kept {

@@ -205,7 +205,9 @@ impl Growth for Watched {
         }
         let (from, to) = (before.get(), after.get());
         if !ack.may_grow && after > before {
-            self.fault(rule::IDLE, || format!("the window was not in use, and cwnd went from {from} to {to} bytes"));
+            self.fault(rule::IDLE, || {
+                format!("the window was not in use, and cwnd went from {from} to {to} bytes")
+            });
         }
         let offered = slow_start.map_or(Bytes::ZERO, |step| step.increase);
         let delivered = ack.newly_acked.max(ack.newly_delivered);
@@ -232,7 +234,9 @@ impl Growth for Watched {
             };
             format!("{signal}, {} bytes to reduce from", congestion.reduce_from.get())
         };
-        self.hear("on_congestion", Some(congestion.now), detail, |law| law.on_congestion(congestion));
+        self.hear("on_congestion", Some(congestion.now), detail, |law| {
+            law.on_congestion(congestion);
+        });
         if self.law.models_path() {
             return;
         }
@@ -250,7 +254,8 @@ impl Growth for Watched {
 
     fn on_recovery_end(&mut self, end: &RecoveryEnd) {
         let before = self.law.cwnd();
-        let detail = || end.at_most.map_or(String::new(), |most| format!("at most {} bytes", most.get()));
+        let detail =
+            || end.at_most.map_or(String::new(), |most| format!("at most {} bytes", most.get()));
         self.hear("on_recovery_end", Some(end.now), detail, |law| law.on_recovery_end(end));
         let after = self.law.cwnd();
         if self.law.models_path() {
@@ -481,7 +486,7 @@ fn fault(cast: &Cast, steps: &[Step], heard: Option<&Heard>) -> (u64, Option<Fau
     (events, fault)
 }
 
-fn drawn(streams: &Streams, number: u64) -> Vec<Step> {
+fn drawn(streams: Streams, number: u64) -> Vec<Step> {
     let mut stream = streams.of(number);
     let mut below = |n: u64| stream.next_u64() % n;
     let length = 1 + below(LONGEST);
@@ -530,8 +535,12 @@ fn shortened(steps: Vec<Step>, breaks: &mut dyn FnMut(&[Step]) -> bool) -> Vec<S
     // Plain numbers in the place of drawn ones.
     for at in 0..best.len() {
         let plainer: &[Step] = match best[at] {
-            Step::Write(bytes) => &[1000, 3000, 10_000, 30_000].map(Step::Write)[..usize::from(bytes > 1000) * 4],
-            Step::Wait(millis) => &[1, 50, 300, 1000].map(Step::Wait)[..usize::from(millis > 1) * 4],
+            Step::Write(bytes) => {
+                &[1000, 3000, 10_000, 30_000].map(Step::Write)[..usize::from(bytes > 1000) * 4]
+            }
+            Step::Wait(millis) => {
+                &[1, 50, 300, 1000].map(Step::Wait)[..usize::from(millis > 1) * 4]
+            }
             Step::Deliver(n) if n > 0 => &[Step::Deliver(0)],
             Step::Lose(n) if n > 0 => &[Step::Lose(0)],
             _ => &[],
@@ -686,7 +695,7 @@ pub fn check_law(
     let streams = Streams::new(plan.seed, "check-law");
     let mut number = 0;
     for of_stream in 0..plan.stories {
-        let steps = drawn(&streams, of_stream);
+        let steps = drawn(streams, of_stream);
         for cast in &casts {
             number += 1;
             if !told(number) {

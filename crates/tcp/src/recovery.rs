@@ -261,6 +261,10 @@ impl Recovery for AnyRecovery {
         each!(mut self, recovery => recovery.on_alarm(now, cwnd, send))
     }
 
+    fn ends_with_new_data(&self) -> bool {
+        each!(self, recovery => recovery.ends_with_new_data())
+    }
+
     fn grows_on_sack(&self) -> bool {
         each!(self, recovery => recovery.grows_on_sack())
     }

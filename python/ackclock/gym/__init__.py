@@ -1,9 +1,9 @@
 """Gymnasium environments: a sender whose rate or window a learner sets (extra ``[rl]``).
 
-The world is any scenario in which a flow has the variant ``learner``; other flows keep it company. An
-observation is what a sender can know of its path. ``ackclock/Aurora-v0`` has the ranges and formulas of
-PCC-RL (Jay, Rotman, Godfrey, Schapira and Tamar, "A Deep Reinforcement Learning Perspective on Internet
-Congestion Control", ICML 2019)::
+The world is any scenario in which a flow has the variant ``learner``; other flows keep it company.
+An observation is what a sender can know of its path. ``ackclock/Aurora-v0`` has the ranges and
+formulas of PCC-RL (Jay, Rotman, Godfrey, Schapira and Tamar, "A Deep Reinforcement Learning
+Perspective on Internet Congestion Control", ICML 2019)::
 
     import gymnasium
     import ackclock.gym
@@ -11,15 +11,15 @@ Congestion Control", ICML 2019)::
     env = gymnasium.make("ackclock/Aurora-v0")
     many = gymnasium.make_vec("ackclock/Aurora-v0", num_envs=64)
 
-`Task` describes an environment of your own, `Env`, `VectorEnv` and `parallel_env` (PettingZoo) make it.
-A policy becomes a sender by `PolicyLaw`, and `score` compares it with Reno, CUBIC and BBR.
+`Task` describes an environment of your own, `Env`, `VectorEnv` and `parallel_env` (PettingZoo)
+make it. A policy becomes a sender by `PolicyLaw`, and `score` compares it with Reno, CUBIC and
+BBR.
 """
 
 from ackclock.extras import needed
 
-with needed("ackclock.gym needs", extra="rl"):
+with needed("ackclock.gym needs", "numpy", extra="rl"):
     import gymnasium
-    import numpy  # noqa: F401 - the environments are made of it
 
 from ackclock.gym.environment import Env, VectorEnv
 from ackclock.gym.features import FEATURES, Feature, Records

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
@@ -22,7 +23,7 @@ _FIRST_S = 1e-3
 
 
 class Batch:
-    """Worlds of one task: their records, observations and rewards, as arrays by world and learner."""
+    """Worlds of one task: their records and observations, as arrays by world and learner."""
 
     def __init__(
         self, task: Task, count: int, *, learners: int = 1, threads: int | None = None,
@@ -105,9 +106,7 @@ class Batch:
     def _pass(self, numbers: NDArray[np.intp], lasts: Numbers) -> Records:
         intervals = np.full(self.count, np.nan)
         intervals[numbers] = lasts
-        self._core.step(
-            self.value.ravel(), intervals, self._records.reshape(-1), self._over
-        )
+        self._core.step(self.value.ravel(), intervals, self._records.reshape(-1), self._over)
         records = Records(self._records, self._least_mean_s)
         means = records.rtt_mean_s
         known = ~np.isnan(means)
@@ -130,7 +129,7 @@ class Batch:
         """True of a world whose scenario is over."""
         return self._over.astype(bool)
 
-    def action_space(self) -> gymnasium.spaces.Box:
+    def action_space(self) -> gymnasium.spaces.Box[np.float32]:
         """Return the space of an action."""
         if self.task.is_change:
             # At most twice, or half of, what it was.
@@ -139,8 +138,8 @@ class Batch:
         low, high = np.float32(self.task.low), np.float32(self.task.high)
         return gymnasium.spaces.Box(low, high, (1,), np.float32)
 
-    def observation_space(self) -> gymnasium.spaces.Box:
-        """Return the space of an observation: the features of each interval, the last at the end."""
+    def observation_space(self) -> gymnasium.spaces.Box[np.float32]:
+        """Return the space of an observation: features of each interval, the last at the end."""
         history = self.task.history
         return gymnasium.spaces.Box(np.tile(self.low, history), np.tile(self.high, history))
 
@@ -203,7 +202,7 @@ class Env(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         return self._batch.observations()[0, 0].copy(), reward, False, over, info
 
 
-class VectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.float32], Numbers]):
+class VectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.float32], Any]):
     """Many worlds of one task, stepped together in Rust threads with the GIL released.
 
     An episode that is over begins anew with the next step, whose action it ignores
@@ -244,7 +243,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.float
             seeds = [seed + n for n in range(self.num_envs)] if isinstance(seed, int) else seed
             for number, each in enumerate(seeds):
                 if each is not None:
-                    self._batch.seed(number, gymnasium.utils.seeding.np_random(each)[0])
+                    self._batch.seed(number, np_random(each)[0])
         self._batch.reset(np.arange(self.num_envs))
         self._steps[:] = 0
         self._done[:] = False
@@ -271,7 +270,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.float
 
     @property
     def capacities_bps(self) -> Numbers:
-        """The payload that each world's slowest link carries, in bit/s; NaN where that is not known."""
+        """The payload that each world's slowest link carries, in bit/s; NaN if not known."""
         return self._batch.capacities_bps.copy()
 
     def _observations(self) -> NDArray[np.float32]:
@@ -286,4 +285,3 @@ def aurora_env(**options: Any) -> Env:
 def aurora_vector_env(num_envs: int = 1, **options: Any) -> VectorEnv:
     """Return many ``ackclock/Aurora-v0``."""
     return VectorEnv(aurora(), num_envs, **options)
-

@@ -19,7 +19,7 @@ Numbers = NDArray[np.float64]
 
 
 class Records:
-    """What senders saw in an interval: an array a field, all of one shape.
+    """The records of an interval: an array a field, all of one shape.
 
     Attributes
     ----------
@@ -28,8 +28,8 @@ class Records:
     sent_bytes, delivered_bytes, lost_bytes
         Payload that went out, that ACKs showed to have arrived, and that was found lost.
     rtt_samples, rtt_mean_s, rtt_min_s, rtt_first_half_s, rtt_second_half_s
-        The number of round-trip times measured, their mean, their least, and the means of the first and
-        the second half of them; NaN of none.
+        The number of round-trip times measured, their mean, their least, and the means of the
+        first and the second half of them; NaN of none.
     rtt_min_ever_s
         The least since the connection began.
     rtt_least_mean_s

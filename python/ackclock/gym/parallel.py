@@ -19,12 +19,14 @@ __all__ = ["parallel_env"]
 def parallel_env(task: Task, learners: int) -> ParallelEnv[str, Any, Any]:
     """Return an environment in which several flows of a world learn at the same time.
 
-    An agent has the name of its flow. All decide at the same moments: the interval goes by the slowest.
+    An agent has the name of its flow. All decide at the same moments: the interval goes by the
+    slowest.
 
     Parameters
     ----------
     task
-        The world, with so many flows of the variant ``learner``, the actions, observations and rewards.
+        The world, with so many flows of the variant ``learner``, the actions, observations and
+        rewards.
     learners
         The number of learners.
 
@@ -38,7 +40,7 @@ def parallel_env(task: Task, learners: int) -> ParallelEnv[str, Any, Any]:
     with needed("ackclock.gym.parallel_env needs", extra="rl"):
         import pettingzoo  # noqa: PLC0415 - of all that is here this alone needs it
 
-    class Parallel(pettingzoo.ParallelEnv):
+    class Parallel(pettingzoo.ParallelEnv[str, Any, Any]):
         """A world with several learners."""
 
         metadata: dict[str, Any] = {"name": "ackclock", "render_modes": []}  # noqa: RUF012

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import _core
-from ackclock.gym.features import FIELDS, Records
+from ackclock.gym.features import FIELDS, Numbers, Records
 from ackclock.gym.tasks import Task
 from ackclock.laws import Growth, register_law
 
@@ -43,7 +43,7 @@ class PolicyLaw(Growth):
             np.array([it.before for it in self._features], np.float32), (task.history, 1)
         )
         self._record = np.zeros(len(FIELDS))
-        self._value = task.first
+        self._value = task.first or 0.0
         self._least_mean_s = np.inf
         self._least_s = np.nan
         self._rtts: list[float] = []
@@ -56,7 +56,7 @@ class PolicyLaw(Growth):
         """Begin with the task's first value, or with the first window in each round trip."""
         rtt_s = start.srtt_s or 0.1
         self._latency_s = self._least_s = rtt_s
-        if self._value is None:
+        if not self._value:
             window = float(self.cwnd_bytes)
             self._value = 8 * window / rtt_s if self._task.is_rate else window
         self._begin_s = start.now_s
@@ -91,7 +91,6 @@ class PolicyLaw(Growth):
         task = self._task
         rtts = np.array(self._rtts)
         half = len(rtts) // 2
-        mean = (lambda of: float(of.mean()) if len(of) else np.nan)  # noqa: E731 - of one line
         sent = self._delivered + self._lost + self._in_flight - self._in_flight_before
         values = {
             "start_s": self._begin_s,
@@ -100,10 +99,10 @@ class PolicyLaw(Growth):
             "delivered_bytes": self._delivered,
             "lost_bytes": self._lost,
             "rtt_samples": len(rtts),
-            "rtt_mean_s": mean(rtts),
+            "rtt_mean_s": _mean(rtts),
             "rtt_min_s": float(rtts.min()) if len(rtts) else np.nan,
-            "rtt_first_half_s": mean(rtts[:half]),
-            "rtt_second_half_s": mean(rtts[half:]),
+            "rtt_first_half_s": _mean(rtts[:half]),
+            "rtt_second_half_s": _mean(rtts[half:]),
             "rtt_min_ever_s": self._least_s,
             "in_flight_bytes": self._in_flight,
             "cwnd_bytes": self.cwnd_bytes,
@@ -113,7 +112,7 @@ class PolicyLaw(Growth):
         if len(rtts):
             self._latency_s = values["rtt_mean_s"]
             self._least_mean_s = min(self._least_mean_s, self._latency_s)
-        records = Records(self._record, np.float64(self._least_mean_s))
+        records = Records(self._record, np.array(self._least_mean_s))
         self._history[:-1] = self._history[1:]
         self._history[-1] = [
             float(np.clip(it.of(records), it.low, it.high)) for it in self._features
@@ -138,7 +137,6 @@ class PolicyLaw(Growth):
         self._end_s = now_s + lasts
 
     def _act(self, action: float) -> None:
-        assert self._value is not None
         if self._task.is_change:
             change = self._task.change * action
             self._value *= 1 + change if change >= 0 else 1 / (1 - change)
@@ -146,12 +144,15 @@ class PolicyLaw(Growth):
             self._value = action
 
     def _set(self) -> None:
-        assert self._value is not None
         self._value = float(np.clip(self._value, self._task.low, self._task.high))
         if self._task.is_rate:
             self.cwnd_bytes, self.pacing_rate_bps = _UNLIMITED_BYTES, self._value
         else:
             self.cwnd_bytes = max(self._value, self.mss_bytes)
+
+
+def _mean(of: Numbers) -> float:
+    return float(of.mean()) if len(of) else np.nan
 
 
 def register_policy(name: str, task: Task, policy: Policy) -> None:
@@ -172,5 +173,3 @@ def register_policy(name: str, task: Task, policy: Policy) -> None:
         The name cannot be used.
     """
     register_law(name, lambda: PolicyLaw(task, policy))
-
-

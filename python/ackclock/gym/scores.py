@@ -87,7 +87,7 @@ def score(
     Returns
     -------
     list of Score
-        Of the policies, then of the laws.
+        The policies' first, then those of the laws.
     """
     found = [
         _run(name, VectorEnv(task, episodes, threads=threads), policy, seed)

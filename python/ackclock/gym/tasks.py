@@ -32,7 +32,12 @@ PACKET_BYTES = 1500
 PAYLOAD_BYTES = 1460
 
 #: A scenario, a file, or whatever draws a scenario from the environment's random numbers.
-World = Scenario | str | os.PathLike[str] | Callable[[np.random.Generator], "Scenario | str"]
+World = (
+    Scenario
+    | str
+    | os.PathLike[str]
+    | Callable[[np.random.Generator], "Scenario | str | tuple[str, float]"]
+)
 
 
 def aurora_reward(it: Records) -> Numbers:
@@ -51,11 +56,13 @@ class Task:
     Attributes
     ----------
     world
-        A scenario with a flow of the variant ``learner``, its file, or a function that draws one for each
-        episode from the environment's random numbers. A fixed scenario gets another seed each episode.
+        A scenario with a flow of the variant ``learner``, its file, or a function that draws one
+        for each episode from the environment's random numbers. A fixed scenario gets another seed
+        each episode.
     action
-        ``rate_change``: the rate becomes (1 + a δ) times itself, or for a below 0 itself over (1 - a δ).
-        ``window_change``: the same of the window. ``rate_bps`` and ``window_bytes``: the value itself.
+        ``rate_change``: the rate becomes (1 + a δ) times itself, or for a below 0 itself over (1 -
+        a δ). ``window_change``: the same of the window. ``rate_bps`` and ``window_bytes``: the
+        value itself.
     change
         The δ of a change.
     low, high
@@ -74,9 +81,9 @@ class Task:
     steps
         The decisions of an episode.
     transport
-        ``tcp``: the learner's flow repairs losses as every flow of a scenario. ``numbered``: each packet
-        has a number of its own and is never sent again, as in the environments of the literature; it
-        needs one drop-tail link and no other flows, and is some ten times as fast.
+        ``tcp``: the learner's flow repairs losses as every flow of a scenario. ``numbered``: each
+        packet has a number of its own and is never sent again, as in the environments of the
+        literature; it needs one drop-tail link and no other flows, and is some ten times as fast.
     """
 
     world: World
@@ -146,7 +153,7 @@ class Task:
 
 
 def _aurora_world(random: np.random.Generator) -> tuple[str, float]:
-    """Draw a link by PCC-RL's ranges; return the scenario and the first rate of payload, in bit/s."""
+    """Draw a link by PCC-RL's ranges; return the scenario and the first rate in bit/s."""
     packets_s = random.uniform(100, 500)
     delay_ms = 1e3 * random.uniform(0.05, 0.5)
     queue = 1 + math.floor(math.exp(random.uniform(0, 8)))
@@ -157,9 +164,7 @@ def _aurora_world(random: np.random.Generator) -> tuple[str, float]:
     )
 
 
-def aurora_link(
-    packets_s: float, delay_ms: float, queue: int, loss: float, seed: int = 1
-) -> str:
+def aurora_link(packets_s: float, delay_ms: float, queue: int, loss: float, seed: int = 1) -> str:
     """Return the scenario of one learner on a link, as JSON text.
 
     Parameters
@@ -209,10 +214,10 @@ def aurora_link(
 def aurora() -> Task:
     """Return the task of PCC-RL: one sender on a random link, 400 decisions.
 
-    Bandwidth U(100, 500) packets/s, one-way delay U(50, 500) ms, queue 1 + floor(exp(U(0, 8))) packets,
-    loss U(0, 5 %), first rate U(0.3, 1.5) of the bandwidth; the rate stays in 40 to 1000 packets/s. An
-    interval is half of the last mean round-trip time. Packets are numbered and never sent again, as
-    there.
+    Bandwidth U(100, 500) packets/s, one-way delay U(50, 500) ms, queue 1 + floor(exp(U(0, 8)))
+    packets, loss U(0, 5 %), first rate U(0.3, 1.5) of the bandwidth; the rate stays in 40 to 1000
+    packets/s. An interval is half of the last mean round-trip time. Packets are numbered and never
+    sent again, as there.
     """
     return Task(
         world=_aurora_world,

@@ -21,7 +21,7 @@ class HeapEnv:
     """An environment of one sender, stepped as Gymnasium's are."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
+        self._random = random.Random(seed)  # noqa: S311 - no secret
 
     def reset(self) -> list[float]:
         """Draw a link by the published ranges, and let two round trips pass."""
@@ -46,7 +46,7 @@ class HeapEnv:
         return self._history
 
     def step(self, action: float) -> tuple[list[float], float]:
-        """Change the rate, and let half a round trip pass; return the observation and the reward."""
+        """Change the rate, let half a round trip pass; return the observation and the reward."""
         change = 0.025 * action
         self.rate *= 1 + change if change >= 0 else 1 / (1 - change)
         self.rate = min(max(self.rate, 40.0), 1000.0)

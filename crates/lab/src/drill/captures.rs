@@ -10,8 +10,8 @@ use ackclock_writer::Place;
 
 use super::Drilled;
 use crate::capture::{CaptureFile, file_name};
-use ackclock_input::{BadInput, printable};
 use crate::sweep::SweepError;
+use ackclock_input::{BadInput, printable};
 
 /// The addresses that packetdrill gives both ends, and its port of the stack's end.
 const TUPLE: Tuple = Tuple {

@@ -8,8 +8,8 @@ use ackclock_script::{
 use serde::Serialize;
 
 use super::{Drilled, guarded};
-use ackclock_input::{BadInput, did_you_mean};
 use crate::sweep::{SweepError, pool};
+use ackclock_input::{BadInput, did_you_mean};
 
 /// A stack that scripts are given to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

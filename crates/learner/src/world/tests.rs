@@ -1,3 +1,5 @@
+#![allow(clippy::float_cmp, reason = "whole numbers, and the same number twice")]
+
 use super::*;
 use crate::introduce;
 use crate::record::FIELDS;
@@ -29,7 +31,9 @@ fn rate(bps: u64) -> Action {
 /// The records of so many intervals of a second at one rate.
 fn at_rate(scenario: &Scenario, bps: u64, intervals: usize) -> Vec<Record> {
     let mut world = World::new(scenario, Control::Rate, Transport::Tcp).unwrap();
-    (0..intervals).map(|_| world.step(&[rate(bps)], Lasts::For(Duration::from_secs(1)))[0]).collect()
+    (0..intervals)
+        .map(|_| world.step(&[rate(bps)], Lasts::For(Duration::from_secs(1)))[0])
+        .collect()
 }
 
 #[test]
@@ -66,7 +70,8 @@ fn what_is_sent_is_delivered_or_lost_or_under_way() {
     let (mut sent, mut over) = (0.0, 0.0);
     let mut last = None;
     for n in 0..100_u64 {
-        let record = world.step(&[rate(1_000_000 + 60_000 * n)], Lasts::For(Duration::from_millis(300)))[0];
+        let record =
+            world.step(&[rate(1_000_000 + 60_000 * n)], Lasts::For(Duration::from_millis(300)))[0];
         sent += record.sent_bytes;
         over += record.delivered_bytes + record.lost_bytes;
         last = Some(record);
@@ -109,13 +114,15 @@ fn a_window_keeps_so_much_in_flight() {
 
 #[test]
 fn learners_share_a_path() {
-    let scenario = scenario("50 packet", "0.0", r#", {"name": "b", "variant": "learner", "start": "1 s"}"#);
+    let scenario =
+        scenario("50 packet", "0.0", r#", {"name": "b", "variant": "learner", "start": "1 s"}"#);
     let mut world = World::new(&scenario, Control::Rate, Transport::Tcp).unwrap();
     assert_eq!(world.names(), ["a", "b"]);
     assert!(world.now() >= Instant::START + Duration::from_secs(1));
     let mut records = Vec::new();
     for _ in 0..10 {
-        records = world.step(&[rate(1_000_000), rate(2_000_000)], Lasts::For(Duration::from_secs(1)));
+        records =
+            world.step(&[rate(1_000_000), rate(2_000_000)], Lasts::For(Duration::from_secs(1)));
     }
     let bps = |record: &Record| 8.0 * record.delivered_bytes / record.duration_s;
     assert!((bps(&records[0]) - 1e6).abs() < 3e4, "{records:?}");
@@ -126,7 +133,10 @@ fn learners_share_a_path() {
 fn a_world_without_a_learner_is_none() {
     let mut scenario = scenario("50 packet", "0.0", "");
     scenario.flows[0].variant = "cubic".parse().unwrap();
-    assert_eq!(World::new(&scenario, Control::Rate, Transport::Tcp).err(), Some(WorldError::NoLearner));
+    assert_eq!(
+        World::new(&scenario, Control::Rate, Transport::Tcp).err(),
+        Some(WorldError::NoLearner)
+    );
 }
 
 #[test]
@@ -270,7 +280,11 @@ fn numbered_packets_need_one_link_and_learners_alone() {
     let made = |scenario: &Scenario| World::new(scenario, Control::Rate, Transport::Numbered).err();
     let not = |what| Some(WorldError::NotNumbered(what));
     assert_eq!(made(&scenario("20 packet", "0.0", "")), not("more than one link"));
-    let company = one_link("20 packet", "0.0", r#", {"name": "b", "variant": "cubic", "from": "a", "to": "b"}"#);
+    let company = one_link(
+        "20 packet",
+        "0.0",
+        r#", {"name": "b", "variant": "cubic", "from": "a", "to": "b"}"#,
+    );
     assert_eq!(made(&company), not("flows that are not learners"));
     let both = r#", {"name": "b", "variant": "learner", "from": "a", "to": "b"}"#;
     assert_eq!(numbered(&one_link("20 packet", "0.0", both), Control::Rate).names(), ["a", "b"]);

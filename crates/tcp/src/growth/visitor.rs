@@ -380,9 +380,7 @@ mod tests {
 
     impl Growth for Told {
         fn on_ack(&mut self, ack: &Ack, _: Option<SlowStartStep>) {
-            if ack.newly_acked == Bytes::ZERO {
-                panic!("nothing is acknowledged");
-            }
+            assert!(ack.newly_acked > Bytes::ZERO, "nothing is acknowledged");
             self.0 = ack.in_flight;
         }
         fn on_congestion(&mut self, _: &Congestion) {

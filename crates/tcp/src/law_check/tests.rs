@@ -105,7 +105,7 @@ impl Growth for Wrong {
     }
 }
 
-/// What the check finds in Reno with a mistake.
+/// The rule that Reno with a mistake breaks, as the check finds it.
 fn found(name: &str, what: Mistake) -> Broken {
     let make = move || -> Box<dyn Growth> {
         Box::new(Wrong { reno: Reno::default(), what, cwnd: None, mss: Mss::default() })

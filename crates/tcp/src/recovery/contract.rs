@@ -151,6 +151,11 @@ pub trait Recovery: Debug + Send {
     /// True if losses are being repaired, during which the window does not grow.
     fn in_recovery(&self) -> bool;
 
+    /// True if its repair ends with the first ACK of new data, whatever else is lost (RFC 5681 §3.2).
+    fn ends_with_new_data(&self) -> bool {
+        false
+    }
+
     /// Data believed to be in the network.
     fn in_flight(&self, send: &SendSpace) -> Bytes {
         send.in_flight()

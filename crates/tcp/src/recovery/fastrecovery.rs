@@ -77,6 +77,10 @@ impl Recovery for FastRecovery {
         send.nxt = send.una;
     }
 
+    fn ends_with_new_data(&self) -> bool {
+        true
+    }
+
     fn in_recovery(&self) -> bool {
         self.inflation.is_some()
     }

@@ -13,9 +13,9 @@ use crate::event::{
 };
 use crate::growth::{AnyGrowth, Delays, Growth};
 use crate::idle::{AnyIdle, Idle, Usage};
-use crate::recovery::AnyRecovery;
+use crate::recovery::Recovery;
 
-/// What is behind a lock, whoever panicked with it.
+/// The value behind a lock, whoever panicked with it.
 pub(crate) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -157,7 +157,7 @@ pub(crate) enum Step {
     Twice(usize),
     /// An echo of a mark comes.
     Echo,
-    /// So many milliseconds pass, and timers expire.
+    /// Time passes, in milliseconds, and timers expire.
     Wait(u64),
     /// The idle rule lets the window grow from now on, or not.
     Gate(bool),
@@ -188,7 +188,7 @@ impl World {
         Self::of(config, law, gated, lost_syn_acks)
     }
 
-    /// The same with `law` in the place of that of `config`.
+    /// A sender by `config` with `law` in the place of its own.
     pub fn of(config: Config, law: AnyGrowth, gated: bool, lost_syn_acks: u32) -> Self {
         let config = Config { mss: const { Mss::new(1000).unwrap() }, ..config };
         let (heard, gate) = (Arc::default(), Arc::new(Mutex::new(true)));
@@ -276,8 +276,7 @@ impl World {
 
     /// Compares what the law heard since with what it may hear.
     pub fn check(&mut self, name: &str) {
-        // Fast recovery ends with the first ACK of new data, whatever else is lost (RFC 5681 §3.2).
-        let short = matches!(self.sender.flight.recovery(), AnyRecovery::FastRecovery(_));
+        let short = self.sender.flight.recovery().ends_with_new_data();
         let over = |end| self.sender.flight.una() >= end || (short && !self.sender.in_recovery());
         if self.episode.is_some_and(over) {
             self.episode = None;

@@ -33,7 +33,7 @@ def pointer(name):
 
 @cfunc(types.uintp(types.voidptr))
 def init(start):
-    # A state for a new connection, which begins as `ackclock_start` does: with cwnd and ssthresh.
+    """Return a state that begins as `ackclock_start` does: with cwnd and ssthresh."""
     state = calloc(1, SIZE)
     copy(state, start, 16)
     return state
@@ -41,11 +41,13 @@ def init(start):
 
 @cfunc(types.void(types.voidptr))
 def destroy(state):
+    """Give the state back."""
     free(state)
 
 
 @cfunc(types.void(types.voidptr, pointer("ackclock_ack")))
 def ack(state, event):
+    """RFC 5681 section 3.1."""
     law = carray(state, 1, STATE)[0]
     it = carray(event, 1)[0]
     if it.in_slow_start:
@@ -62,6 +64,7 @@ def ack(state, event):
 
 @cfunc(types.void(types.voidptr, pointer("ackclock_congestion")))
 def congestion(state, event):
+    """RFC 5681 equation 4."""
     law = carray(state, 1, STATE)[0]
     it = carray(event, 1)[0]
     half = max(it.reduce_from_bytes // np.uint64(2), np.uint64(2 * it.mss_bytes))
@@ -72,6 +75,7 @@ def congestion(state, event):
 
 @cfunc(types.void(types.voidptr, pointer("ackclock_timeout")))
 def timeout(state, event):
+    """Reduce to a segment; one that times out again leaves ssthresh as it is."""
     law = carray(state, 1, STATE)[0]
     it = carray(event, 1)[0]
     law.acked = 0
@@ -83,6 +87,7 @@ def timeout(state, event):
 
 @cfunc(types.void(types.voidptr, pointer("ackclock_proposal")))
 def idle(state, event):
+    """Take the window that another rule proposes."""
     law = carray(state, 1, STATE)[0]
     it = carray(event, 1)[0]
     if it.cwnd_bytes != UNKNOWN:
@@ -93,6 +98,7 @@ def idle(state, event):
 
 @cfunc(types.void(types.voidptr, pointer("ackclock_recovery_end")))
 def recovery_end(state, event):
+    """Take no more than the recovery allows."""
     law = carray(state, 1, STATE)[0]
     it = carray(event, 1)[0]
     if it.at_most_bytes != UNKNOWN:
@@ -101,11 +107,13 @@ def recovery_end(state, event):
 
 @cfunc(types.uint64(types.voidptr))
 def cwnd_bytes(state):
+    """Return the window."""
     return carray(state, 1, STATE)[0].cwnd
 
 
 @cfunc(types.uint64(types.voidptr))
 def ssthresh_bytes(state):
+    """Return the threshold."""
     return carray(state, 1, STATE)[0].ssthresh
 
 

@@ -9,7 +9,7 @@ import ackclock as ac
 
 
 class Reno(ac.Growth):
-    """RFC 5681: one segment more in each window of data, and half of what is in flight after a loss."""
+    """RFC 5681: one segment more in each window of data, and half the flight after a loss."""
 
     def __init__(self) -> None:
         """Begin without a count."""

@@ -1,9 +1,9 @@
 """Train a small congestion control on ackclock/Aurora-v0, with numpy alone.
 
-A linear policy learns by augmented random search (Mania, Guy and Recht, 2018): pairs of policies, each a
-little to one side and to the other of the present one, play the same episodes, and the policy moves to
-where the rewards are. It is then held against a fixed 80 % of the capacity, and against Reno, CUBIC and
-BBR, on links that it has not seen.
+A linear policy learns by augmented random search (Mania, Guy and Recht, 2018): pairs of policies,
+each a little to one side and to the other of the present one, play the same episodes, and the
+policy moves to where the rewards are. It is then held against a fixed 80 % of the capacity, and
+against Reno, CUBIC and BBR, on links that it has not seen.
 
     python aurora.py [--iterations 120] [--out FOLDER]
 """
@@ -65,33 +65,33 @@ def train(iterations, say=print):
         weights = weights + STEP / (BEST * spread) * ((up - down)[best] @ noise[best])
         curve.append((time.process_time() - began, float(found.mean())))
         if iteration % 10 == 9:
-            say(f"iteration {iteration + 1}: {curve[-1][0]:.0f} s of CPU, reward {found.mean():.3f}")
+            say(
+                f"iteration {iteration + 1}: {curve[-1][0]:.0f} s of CPU, reward {found.mean():.3f}"
+            )
     return weights, curve
 
 
 def capacity_share(share):
     """Return the rewards of a sender at a fixed share of each held-out link's capacity."""
     task = learn.aurora()
-    found = []
-    env = learn.VectorEnv(
-        learn.Task(**{**vars(task), "action": "rate_bps"}), HELD_OUT_EPISODES
-    )
+    env = learn.VectorEnv(learn.Task(**{**vars(task), "action": "rate_bps"}), HELD_OUT_EPISODES)
     env.reset(seed=HELD_OUT)
     rates = share * env.capacities_bps[:, None]
-    for _ in range(task.steps):
-        found.append(env.step(rates.astype(np.float32))[1])
-    return np.mean(found, axis=0)
+    steps = [env.step(rates.astype(np.float32))[1] for _ in range(task.steps)]
+    return np.mean(steps, axis=0)
 
 
 def draw(curve, fixed, path):
     """Write the curve of training, if matplotlib is installed."""
     try:
-        import matplotlib.pyplot as plt
+        import matplotlib.pyplot as plt  # noqa: PLC0415 - it is not needed to train
     except ImportError:
         return
     seconds, mean = np.array(curve).T
     figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
-    axes.plot(seconds, mean, color="#0072b2", lw=1.2, label="training episodes, other links each time")
+    axes.plot(
+        seconds, mean, color="#0072b2", lw=1.2, label="training episodes, other links each time"
+    )
     axes.axhline(fixed, color="#d55e00", ls="--", lw=1.2, label="80 % of capacity, held-out links")
     axes.set(xlabel="CPU time (s)", ylabel="mean reward of a decision")
     axes.legend(frameon=False, loc="lower right")
