@@ -12,7 +12,7 @@ import typer
 
 import ackclock
 from ackclock import _printing as printing
-from ackclock._cli_options import AsJson
+from ackclock._cli_options import AsJson, Laws, load_laws
 from ackclock._nearest import nearest
 from ackclock._words import Profile
 from ackclock.errors import BadInput
@@ -88,12 +88,14 @@ def drill(
             "sim,live: both, and where they differ.",
         ),
     ] = "sim",
+    law: Laws = None,
     as_json: AsJson = False,
 ) -> None:
     """Run packetdrill scripts against our own end point, or against this machine's kernel."""
     if listed:
         printing.print_values({name: exercise.title for name, exercise in exercises().items()})
         return
+    load_laws(law)
     if not paths:
         raise BadInput(
             "PATH: missing, expected a script, a folder of such, or an exercise of --list"

@@ -505,36 +505,15 @@ fn drive(
 ) -> Result<ThreadResults, LiveError> {
     let clock = Clock::starting_in(WARM_UP);
     let stop = &AtomicBool::new(false);
-    let stopping = |result: io::Result<_>| {
-        if result.is_err() {
-            stop.store(true, Ordering::Relaxed);
-        }
-        result
-    };
     let named = |name: &str| thread::Builder::new().name(format!("ackclock-{name}"));
     let (path, ends, watched) = thread::scope(|scope| {
         let path = named("path").spawn_scoped(scope, move || {
-            let result = path_driver.run(clock, moments, end, stop);
-            if result.is_err() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            result
+            stopping(stop, || path_driver.run(clock, moments, end, stop))
         });
-        let watched = named("watch").spawn_scoped(scope, move || {
-            let result = watcher.run(clock, moments, end, stop);
-            if result.is_err() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            result
-        });
-        let ends = named("hosts").spawn_scoped(scope, move || {
-            // A visitor's law may end the run from here.
-            let run = || stopping(hosts.run(clock, moments, end, stop));
-            catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-                stop.store(true, Ordering::Relaxed);
-                resume_unwind(payload)
-            })
-        });
+        let watched = named("watch")
+            .spawn_scoped(scope, move || stopping(stop, || watcher.run(clock, moments, end, stop)));
+        let ends = named("hosts")
+            .spawn_scoped(scope, move || stopping(stop, || hosts.run(clock, moments, end, stop)));
         let step = LiveError::step("start a thread");
         let (path, watched, ends) = match (path, watched, ends) {
             (Ok(path), Ok(watched), Ok(ends)) => (path, watched, ends),
@@ -562,6 +541,16 @@ fn drive(
         && outcome.ends.len() == moments.len()
         && outcome.watched.snapshots.len() == moments.len();
     if whole { Ok(outcome) } else { Err(LiveError::Cancelled) }
+}
+
+/// The result of a thread's work, which tells the other threads to stop if it fails, or if it unwinds: a visitor's law may
+/// end the run.
+fn stopping<T>(stop: &AtomicBool, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let result = catch_unwind(AssertUnwindSafe(work));
+    if !matches!(result, Ok(Ok(_))) {
+        stop.store(true, Ordering::Relaxed);
+    }
+    result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {

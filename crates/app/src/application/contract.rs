@@ -183,3 +183,19 @@ pub fn messages(rate: Rate, message: Bytes, seconds: f64) -> Load {
     let bits = rate.as_bps() as f64 * seconds;
     Load { objects: bits / message.bits().max(1) as f64, ..Load::of(bits / 8.0) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_refused_beyond_what_a_run_holds() {
+        // A message of one byte each second at 8 bit/s: 2e7 seconds are as many messages.
+        let check = |seconds: u64| {
+            check_messages(Rate::from_bps(8), Bytes::new(1), Duration::from_secs(seconds))
+        };
+        assert_eq!(check(20_000_000), Ok(()));
+        assert!(check(20_000_001).is_err());
+        assert!(check(40_000_000).is_err());
+    }
+}

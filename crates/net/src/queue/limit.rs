@@ -234,6 +234,27 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_one_kind_are_compared_and_others_are_not() {
+        let at_least = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|text| text.parse::<Limit>().unwrap());
+            one.is_at_least(other)
+        };
+        for (more, less) in [
+            ("50 packet", "20 packet"),
+            ("64 kB", "32 kB"),
+            ("1 BDP", "0.5 BDP"),
+            ("50 ms", "20 ms"),
+        ] {
+            assert_eq!(at_least(more, less), Some(true));
+            assert_eq!(at_least(less, more), Some(false));
+            assert_eq!(at_least(less, less), Some(true));
+        }
+        // Both depend on the link.
+        assert_eq!(at_least("1 BDP", "20 packet"), None);
+        assert_eq!(at_least("50 ms", "1 BDP"), None);
+    }
+
+    #[test]
     fn a_limit_counts_what_waits_unless_told_otherwise() {
         let limit = QueueLimit { amount: 2, unit: QueueUnit::Packets };
         // One in service and one waiting: a second may wait, a third may not.

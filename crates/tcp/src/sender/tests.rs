@@ -242,3 +242,36 @@ fn what_an_overtaken_ack_selectively_acknowledges_is_delivered_once() {
     sender.on_ack(at(102), &arrived(Seq::FIRST_BYTE + segments(5), &[]));
     assert_eq!(delivered(&sender), segments(5));
 }
+
+#[test]
+fn a_restart_counts_if_the_window_falls() {
+    // RFC 5681 §4.1: after a timeout's time without sending, the window is no more than the restart window of ten
+    // segments; the first segments of all take nothing away.
+    let mut sender = established(&config("reno+rfc5681+iw10+rack", Profile::Rfc));
+    sender.write(Bytes::new(20_000), WriteHint::Silence);
+    sender.fill(at(0));
+    sender.acks(at(50), 10);
+    sender.fill(at(50));
+    sender.acks(at(100), 10);
+    assert_eq!((sender.cwnd(), sender.stats.idle_restarts), (Bytes::new(30_000), 0));
+    sender.write(Bytes::new(1000), WriteHint::Silence);
+    sender.fill(at(10_000));
+    assert_eq!((sender.cwnd(), sender.stats.idle_restarts), (Bytes::new(10_000), 1));
+}
+
+#[test]
+fn an_ack_is_ancient_below_all_that_the_largest_window_let_be_under_way() {
+    let mut sender = sender("reno");
+    sender.set_rwnd(Bytes::new(5000));
+    for n in 1..20 {
+        sender.fill(at(n));
+        let ack = Seq::FIRST_BYTE + Bytes::new(1000 * n);
+        let window = Bytes::new(5000);
+        sender.on_ack(at(n), &Arrived { ack, window, pure: true, echo: None, sack: &[] });
+    }
+    // RFC 5961 §5.2: SND.UNA - MAX.SND.WND is the oldest that counts.
+    let oldest = sender.flight.una().since(Seq::FIRST_BYTE) - sender.backlog.largest_window();
+    let oldest = Seq::FIRST_BYTE + oldest;
+    assert!(!sender.is_ancient(oldest));
+    assert!(sender.is_ancient(Seq::FIRST_BYTE) == (oldest > Seq::FIRST_BYTE));
+}
