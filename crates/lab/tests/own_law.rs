@@ -47,8 +47,8 @@ fn reno_in_c_leaves_the_bytes_of_reno() {
         // Losses, marks, short queues and silence, by the number of the scenario.
         let loss = [0.0, 0.001, 0.02][usize::try_from(n % 3).unwrap()];
         let queue = ["20 packet", "0.5 BDP", "2 BDP"][usize::try_from(n / 3 % 3).unwrap()];
-        let mark = if n % 2 == 0 { r#", "mark": "5 packet""# } else { "" };
-        let limit = if n % 2 == 0 { "50 packet" } else { queue };
+        let mark = if n.is_multiple_of(2) { r#", "mark": "5 packet""# } else { "" };
+        let limit = if n.is_multiple_of(2) { "50 packet" } else { queue };
         let app =
             [r#"{"kind": "bulk"}"#, r#"{"kind": "bursts", "size": "200 kB", "every": "2 s"}"#]
                 [usize::try_from(n / 2 % 2).unwrap()];

@@ -55,6 +55,7 @@ pub fn registry() -> String {
 
 /// Load the law of a shared library under a name, for as long as this process runs. Raises ``BadInput``.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 pub fn load_law(name: &str, path: std::path::PathBuf) -> PyResult<()> {
     guarded(|| ackclock_lab::load_law(name, &path))
 }

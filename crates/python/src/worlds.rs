@@ -67,6 +67,7 @@ impl Worlds {
     /// whose interval is NaN stands still. ``actions`` are rates in bit/s, or windows in bytes, by world
     /// and learner; ``records`` has room for the fields of each, and ``over`` a byte for each world. All are buffers of
     /// float64 but ``over``, of uint8. Releases the GIL. Raises ``BadInput``.
+    #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
     fn step(
         &self,
         py: Python<'_>,
