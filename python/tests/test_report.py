@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.report.many import varied
+from ackclock.report.design import varied
 from ackclock.report.scenario import for_report, path_links
 from support import ROOT, Answer
 
