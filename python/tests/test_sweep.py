@@ -14,7 +14,7 @@ import ackclock as ac
 from ackclock import plots
 from ackclock.estimates import Estimate
 from ackclock.report.design import combined, factors, varied
-from ackclock.report.sweep import told
+from ackclock.report.sweep import sweep_table, told
 from support import Answer
 
 PATH = """
@@ -192,3 +192,46 @@ def test_dots_at_the_upper_end_are_whole() -> None:
     assert axes.get_ylim()[0] == 0.0
     assert axes.get_ylim()[1] >= 103.1
     assert plots.sweep(table, x="x", value="v", most=100.0).axes[0].get_ylim()[1] == 100.0
+
+
+def test_a_sweep_of_traffic_alone_shows_pages_and_no_goodput_of_flows(tmp_path: Path) -> None:
+    users = ac.Traffic(
+        name="users",
+        variant="cubic",
+        arrivals=ac.Periodic("10 /s"),
+        count=5,
+        app=ac.Browser(constants="surge-1998", http="1.1", active_off="0 s"),
+    )
+    scenarios = [
+        ac.Scenario(
+            topology=ac.path(rate, "20 ms"), flows=[], traffic=[users], duration="20 s", seed=seed
+        )
+        for rate in ("10 Mbit/s", "100 Mbit/s")
+        for seed in (1, 2)
+    ]
+    runs = ac.simulate_many(scenarios)
+    table = sweep_table(runs).table
+    assert table["goodput_bps"].null_count() == 4
+    for cell in range(4):
+        rows = [row for row in runs.rows("pages") if row["cell"] == cell]
+        done = sorted(row["completed_s"] - row["requested_s"] for row in rows if row["completed_s"])
+        middle = len(done) // 2
+        assert table["page_p50_s"][cell] == pytest.approx((done[middle] + done[-middle - 1]) / 2)
+        assert table["pages_share"][cell] == len(done) / len(rows)
+        carried = sum(
+            row["bytes_to_client"] + row["bytes_to_server"]
+            for row in runs.rows("connections")
+            if row["cell"] == cell
+        )
+        # Bits over the 20 seconds of the run.
+        assert table["traffic_bps"][cell] == pytest.approx(carried * 8 / 20)
+    runs.report(tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    drawn = re.findall(r'<figure id="figure-(\w+)"', page)
+    assert drawn[0] == "page_p50"
+    assert "goodput" not in drawn
+    sheet = page[page.index('id="table-settings"') :]
+    heads = re.findall(r"<th scope=\"col\"[^>]*>([^<]*)</th>", sheet[: sheet.index("</thead>")])
+    assert "median of page times (s)" in heads
+    # No column of dashes: neither flows nor videos are there.
+    assert not any(word in head for head in heads for word in ("goodput", "video", "Jain"))

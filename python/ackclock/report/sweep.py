@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from markupsafe import escape
 
+from ackclock import _core
 from ackclock._shown import number
 from ackclock.estimates import Estimate, estimate
 from ackclock.plots.distributions import percentile
@@ -36,7 +37,12 @@ _MOST_SETTINGS = 100
 _SWEPT: Mapping[str, tuple[str, float]] = {
     "goodput_bps": ("goodput of all flows (Mbit/s)", 1e-6),
     "fairness": ("Jain's fairness index", 1.0),
+    "page_p50_s": ("median of page times (s)", 1.0),
+    "page_p95_s": ("95th percentile of page times (s)", 1.0),
+    "pages_share": ("pages that came in full (%)", 100.0),
+    "transfer_p50_s": ("median of transfer times (s)", 1.0),
     "transfer_p95_s": ("95th percentile of transfer times (s)", 1.0),
+    "traffic_bps": ("payload of traffic classes (Mbit/s)", 1e-6),
     "utilisation": ("use of the busiest link (%)", 100.0),
     "queue_delay_mean_s": ("mean queueing delay there (ms)", 1e3),
     "dropped_share": ("dropped there (%)", 100.0),
@@ -97,17 +103,20 @@ def sweep_table(runs: Run) -> Swept:
     titles = [table.get("title", "") for table in scenarios]
     tables = {
         name: _by_cell(runs.rows(name))
-        for name in ("flows", "links", "objects", "videos")
+        for name in ("flows", "links", "objects", "pages", "connections", "videos")
     }
     rows: list[dict[str, Any]] = []
-    for cell in range(len(scenarios)):
+    for cell, scenario in enumerate(scenarios):
         of = {name: found.get(cell, []) for name, found in tables.items()}
         rows.append(
             {"cell": cell}
             | {name: values[cell] for name, values in settings.items()}
             | _of_flows(of["flows"])
+            | _of_traffic(of["connections"], _core.seconds("duration", scenario["duration"]))
             | _of_links(of["links"])
             | _of_times("transfer", of["objects"])
+            | _of_times("page", of["pages"])
+            | {"pages_share": _share_completed(of["pages"])}
             | {key: _mean(of["videos"], key) for key in _OF_VIDEOS}
         )
     overrides = dict.fromkeys(_SWEPT, pl.Float64)
@@ -121,7 +130,12 @@ def _of_flows(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     total = math.fsum(rates)
     squares = math.fsum(rate * rate for rate in rates)
     fair = total**2 / (len(rates) * squares) if len(rates) > 1 and total else None
-    return {"goodput_bps": total, "fairness": fair}
+    return {"goodput_bps": total if rates else None, "fairness": fair}
+
+
+def _of_traffic(rows: Sequence[Mapping[str, Any]], seconds: float) -> dict[str, float | None]:
+    carried = sum(row["bytes_to_server"] + row["bytes_to_client"] for row in rows)
+    return {"traffic_bps": 8 * carried / seconds if rows and seconds > 0 else None}
 
 
 def _of_links(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
@@ -141,7 +155,11 @@ def _of_links(rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
 def _of_times(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
     completed = [row for row in rows if row["completed_s"] is not None]
     times = np.sort([row["completed_s"] - row["requested_s"] for row in completed])
-    return {f"{name}_p{share}_s": percentile(times, share) for share in (95,)}
+    return {f"{name}_p{share}_s": percentile(times, share) for share in (50, 95)}
+
+
+def _share_completed(rows: Sequence[Mapping[str, Any]]) -> float | None:
+    return sum(row["completed_s"] is not None for row in rows) / len(rows) if rows else None
 
 
 def _by_cell(rows: Sequence[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
