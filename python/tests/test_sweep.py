@@ -235,3 +235,23 @@ def test_a_sweep_of_traffic_alone_shows_pages_and_no_goodput_of_flows(tmp_path: 
     assert "median of page times (s)" in heads
     # No column of dashes: neither flows nor videos are there.
     assert not any(word in head for head in heads for word in ("goodput", "video", "Jain"))
+
+
+def test_long_lists_are_told_by_their_length(tmp_path: Path) -> None:
+    first, second = list(range(1, 3001)), list(range(2, 3002))
+    tables = [{"topology": {"channel": {"times_ms": times}}} for times in (first, second, first)]
+    assert varied(tables) == {"channel.times_ms": ["3,000 times", "3,000 times (2)", "3,000 times"]}
+    scenarios = [
+        ac.Scenario(
+            topology=ac.Path("12 Mbit/s", "20 ms", channel=ac.Trace(times_ms=times)),
+            flows=[ac.Flow("cubic", name="x")],
+            duration="1 s",
+        )
+        for times in (first, second)
+    ]
+    ac.simulate_many(scenarios).report(tmp_path / "sweep")
+    ac.simulate(scenarios[0]).report(tmp_path / "run")
+    for folder in ("sweep", "run"):
+        page = (tmp_path / folder / "index.html").read_text(encoding="utf-8")
+        assert "times_ms = [1, 2, 3, …]  # 3,000 values" in page
+        assert "1000, 1001" not in page

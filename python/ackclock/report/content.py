@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
     from ackclock.plots.style import Picture, Rendered
     from ackclock.writing import Folder
 
-__all__ = ["Content", "PageFigure", "sheet"]
+__all__ = ["Content", "PageFigure", "sections", "sheet", "shown_source"]
 
 MOST_ROWS = 30
+
+_MOST_LETTERS = 40_000
+_LONG_LIST = 40
+_LIST = re.compile(r"\[([^\[\]{}\"=]{80,})\]")
+"""A list of numbers in a file."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,22 @@ def sheet(
         stubs=stubs,
         text_columns=words,
     )
+
+
+def shown_source(text: str) -> str:
+    """Return a scenario file as a page shows it: of a long list the first and its length."""
+    text = _LIST.sub(_shortened, text)
+    beyond = len(text) - _MOST_LETTERS
+    if beyond <= 0:
+        return text
+    return text[:_MOST_LETTERS] + f"\n… {beyond:,} more characters"
+
+
+def _shortened(found: re.Match[str]) -> str:
+    values = [value.strip() for value in found[1].split(",") if value.strip()]
+    if len(values) <= _LONG_LIST:
+        return found[0]
+    return f"[{', '.join(values[:3])}, …]  # {len(values):,} values"
 
 
 def sections(*parts: tuple[str, str, Sequence[Any]]) -> tuple[Section, ...]:

@@ -13,6 +13,7 @@ __all__ = ["NOT_GIVEN", "Factor", "combined", "factors", "plain", "varied"]
 NOT_GIVEN = "–"
 """The level of a key that a scenario does not give."""
 
+_LONG_LIST = 8
 _LONG_LABEL = 48
 
 _ALSO = frozenset({"seed", "title"})
@@ -47,7 +48,7 @@ def varied(tables: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return the keys in which scenarios differ, by their path, with the value in each.
 
     A key that a scenario does not give has the value None. Values of unlike types are texts, and
-    so are lists.
+    so are lists; of a long list the text says how long it is.
     """
     flat = [dict(_leaves(table, "")) for table in tables]
     keys = dict.fromkeys(key for leaves in flat for key in leaves)
@@ -91,6 +92,9 @@ def _alike(key: str, values: Sequence[Any]) -> list[Any]:
 def _text(key: str, value: Any) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple) and len(value) > _LONG_LIST:
+        what = "times" if "times" in key else "values"
+        return f"{len(value):,} {what}"
     return json.dumps(value)
 
 

@@ -12,7 +12,7 @@ from markupsafe import escape
 import ackclock
 from ackclock.comparison import ALL_FLOWS, METRICS
 from ackclock.plots.thin import thin_rows
-from ackclock.report.content import Content, PageFigure, sections
+from ackclock.report.content import Content, PageFigure, sections, shown_source
 from ackclock.report.page import Block, Cell, Page, Prose, Sheet, Source
 from ackclock.report.run import path_section
 
@@ -136,7 +136,7 @@ def _metrics(found: Comparison) -> Sheet:
 def source(text: str) -> Sequence[Any]:
     """Return the section with the first of several scenarios."""
     says = Prose("The first of the scenarios.")
-    return sections(("scenario", "The scenario", (says, Source("Show the file", text[:40_000]))))
+    return sections(("scenario", "The scenario", (says, Source("Show the file", shown_source(text)))))
 
 
 def footer(content: Content) -> Sequence[Prose]:

@@ -15,7 +15,7 @@ from ackclock import traces
 from ackclock.plots.distributions import percentile
 from ackclock.plots.series import EVENTS, MOST_FLOWS, by_flow
 from ackclock.plots.thin import thin_rows
-from ackclock.report.content import Content, PageFigure, sections, sheet
+from ackclock.report.content import Content, PageFigure, sections, sheet, shown_source
 from ackclock.report.page import Block, Page, Prose, Source
 from ackclock.report.scenario import path_hosts, path_links
 from ackclock.results import throughput
@@ -456,10 +456,7 @@ def _thin_playout(known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _scenario_section(run: Run) -> Sequence[Any]:
-    text = run.scenario.to_toml()
-    long = 40_000
-    if len(text) > long:
-        text = text[:long] + f"\n… {len(text) - long:,} more characters"
+    text = shown_source(run.scenario.to_toml())
     says = Prose(
         "The scenario as it was run, with the probes that the figures need. "
         "<code>ackclock run</code> gives the same numbers."
