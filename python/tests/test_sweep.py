@@ -12,7 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import plots
-from ackclock.estimates import Estimate
+from ackclock.estimates import Estimate, estimate
 from ackclock.report.design import combined, factors, varied
 from ackclock.report.sweep import sweep_table, told
 from support import Answer
@@ -182,7 +182,8 @@ def test_a_sweep_has_the_intervals_of_its_means() -> None:
     assert told(Estimate(2.0, 2.48414, 3)) == "2.000 ± 2.5"
     assert told(Estimate(19.16, 0.0003, 3)) == "19.16 ± 0.00030"
     assert told(Estimate(5.0, 0.0, 2)) == "5.000"
-    assert told(Estimate(float("nan"), None, 0)) == "–"
+    # The sum of three of 0.1 over three is 0.1 and one in the last digit.
+    assert estimate([0.1, 0.1, 0.1]).ci == 0.0
 
 
 def test_dots_at_the_upper_end_are_whole() -> None:

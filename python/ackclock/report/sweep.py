@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from markupsafe import escape
+from markupsafe import Markup, escape
 
 from ackclock import _core
 from ackclock._shown import number
@@ -210,7 +210,9 @@ def _settings(found: Swept) -> Sheet:
         caption += f" {NOT_GIVEN}: the scenario does not give the key, or there is no such value."
     beyond = len(rows) - _MOST_SETTINGS
     if beyond > 0:
-        caption += f" The first {_MOST_SETTINGS}; all runs are in data/sweep.parquet."
+        caption = escape(caption) + Markup(
+            " The first {}; all runs are in <code>data/sweep.parquet</code>."
+        ).format(_MOST_SETTINGS)
     return Sheet(
         key="settings",
         label="Settings",
