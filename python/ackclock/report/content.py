@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from markupsafe import Markup, escape
 
 from ackclock import plots
 from ackclock._shown import cells
@@ -105,11 +106,21 @@ def sheet(
     *,
     stubs: int = 1,
 ) -> Sheet:
-    """Return rows as a table of the page, units in the heads; the first thirty of them."""
+    """Return rows as a table of the page, units in the heads; the first thirty of them.
+
+    A column that has no value in any row is left out.
+    """
+    columns = [
+        name
+        for place, name in enumerate(columns)
+        if place < stubs or any(row[name] is not None for row in rows)
+    ]
     heads, texts = cells(rows[:MOST_ROWS], columns)
     beyond = len(rows) - MOST_ROWS
     if beyond > 0:
-        caption += f" The first {MOST_ROWS}; {beyond:,} more are in the tables of `ackclock run --out DIR`."
+        caption = escape(caption) + Markup(
+            " The first {}; {} more are in the tables of <code>ackclock run --out DIR</code>."
+        ).format(MOST_ROWS, f"{beyond:,}")
     words = frozenset(
         place for place, name in enumerate(columns) if any(isinstance(r[name], str) for r in rows)
     )

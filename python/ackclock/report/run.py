@@ -130,6 +130,7 @@ def _lead(run: Run, flows: Sequence[Mapping[str, Any]]) -> Iterator[Prose]:
         index = sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
         said.append(f"Jain's fairness index of their goodputs is {index:.3f}")
     if said:
+        said[0] = said[0][:1].upper() + said[0][1:]
         yield Prose("; ".join(said) + ".")
     failures = run.failures_line()
     if failures is not None:
