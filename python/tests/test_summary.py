@@ -406,6 +406,24 @@ def test_a_name_may_be_cut_and_a_number_never(
     assert f"{flow['goodput_bps'] / 1e6:.3f}" in compared
 
 
+def test_the_two_means_of_srtt_have_their_own_names(
+    saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
+) -> None:
+    table = {"duration": "5 s", "topology": PATH, "flow": [{"name": "a", "variant": "cubic"}],
+             "probe": [{"flow": "a", "every": "10 ms"}]}  # fmt: skip
+    file = saved(table)
+    lines = ackclock("run", file).out.splitlines()
+    heads = [line for line in lines if "srtt" in line]
+    assert ["srtt per ACK (ms)" in heads[0], "mean over time" in heads[0]] == [True, False]
+    assert ["srtt least (ms)  mean over time" in heads[1], "per ACK" in heads[1]] == [True, False]
+    # A table has the mean over ACKs, a summary of a probe that over time; they are not equal here.
+    run = ac.simulate(file)
+    means = [run.rows("flows")[0]["srtt_mean_s"], run.summary()["probes"][0]["srtt_mean_s"]]
+    for head, mean in zip(heads, means, strict=True):
+        assert f" {mean * 1e3:.2f} " in lines[lines.index(head) + 1]
+    assert abs(means[0] - means[1]) > 0.0001
+
+
 def test_a_narrow_terminal_has_each_row_by_itself(
     saved: Callable[[dict[str, Any]], Path],
 ) -> None:

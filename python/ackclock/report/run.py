@@ -177,7 +177,7 @@ def run_sections(run: Run, content: Content) -> Sequence[Any]:
     has_flows = not recorded.is_empty()
     rows: list[Block] = []
     if flows:
-        caption = "Over the whole run, the fastest first."
+        caption = "Over the whole run, the fastest first; srtt: the mean over the ACKs, not over time."
         rows.append(sheet("flows", "Flows", caption, flows, _FLOW_COLUMNS))
     return sections(
         ("flows", "Flows", rows),
