@@ -249,6 +249,30 @@ def test_long_names_of_columns_fit_above_a_figure(count: int) -> None:
             assert legend.get_window_extent().x0 >= 0
 
 
+@pytest.mark.parametrize("runs", [3, 5])
+def test_many_runs_of_a_column_are_a_range(runs: int) -> None:
+    # Run n has a window of n + 1 segments, and twice that from the fifth second on.
+    table = pl.DataFrame(
+        [
+            {"column": "bbr", "run": n, "flow": "a", "time_s": at, "cwnd_segments": (n + 1.0) * of}
+            for n in range(runs)
+            for at, of in ((0.0, 1), (5.0, 2), (10.0, 2))
+        ]
+    )
+    (axes,) = plots.windows_beside(table).axes
+    if runs == 3:
+        assert len(axes.lines) == 3
+        assert not axes.collections
+        return
+    (line,) = axes.lines
+    assert list(line.get_ydata()) == [1.0, 2.0, 2.0]  # type: ignore[arg-type]
+    (band,) = axes.collections
+    corners = band.get_paths()[0].vertices
+    for at, least, most in ((2.0, 1.0, 5.0), (8.0, 2.0, 10.0)):
+        near = corners[abs(corners[:, 0] - at) < 0.05]  # type: ignore[index, call-overload]
+        assert (near[:, 1].min(), near[:, 1].max()) == (least, most)
+
+
 @pytest.mark.parametrize(
     ("given", "drawn"),
     [

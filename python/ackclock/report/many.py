@@ -41,7 +41,8 @@ def build_comparison(found: Comparison, content: Content, *, title: str) -> Page
     windows = PageFigure(
         "windows",
         "Windows and queue",
-        "A colour a column, six at most; pale: the further runs. Dashed: the mean that a closed form gives.",
+        "A colour a column, six at most: the first run, and pale the further ones, of more than three "
+        "the range of all. Dashed: the mean that a closed form gives.",
         "windows_beside",
         {name: _thinned(table) for name, table in traces.items()},
         {"link": found.link},
