@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -247,6 +248,26 @@ def test_long_names_of_columns_fit_above_a_figure(count: int) -> None:
         for legend in legends:
             assert legend is not None
             assert legend.get_window_extent().x0 >= 0
+
+
+@pytest.mark.parametrize("count", [2, 4, 12])
+def test_long_names_of_levels_do_not_run_into_each_other(count: int) -> None:
+    names = [f"Wi-Fi number {n} and a name that goes on for long" for n in range(count)]
+    table = pl.DataFrame({"x": names, "v": [1.0] * count})
+    for axes in (
+        plots.sweep(table, x="x", value="v").axes[0],
+        plots.heat_map(table.with_columns(y=pl.lit("one")), x="x", y="y", value="v").axes[0],
+    ):
+        axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+        labels = axes.get_xticklabels()
+        boxes = [label.get_window_extent() for label in labels]
+        if count <= 7:
+            assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
+            assert labels[0].get_text().replace("\n", " ") == names[0]
+        else:
+            assert {label.get_rotation() for label in labels} == {30.0}
+        assert min(box.x0 for box in boxes) >= 0
+        assert min(box.y0 for box in boxes) >= 0
 
 
 @pytest.mark.parametrize("runs", [3, 5])

@@ -256,3 +256,37 @@ def test_long_lists_are_told_by_their_length(tmp_path: Path) -> None:
         page = (tmp_path / folder / "index.html").read_text(encoding="utf-8")
         assert "times_ms = [1, 2, 3, …]  # 3,000 values" in page
         assert "1000, 1001" not in page
+
+
+def test_files_that_have_little_in_common_are_told_by_their_titles(tmp_path: Path) -> None:
+    scenarios = [
+        ac.Scenario(
+            title=f"Case {n}",
+            topology=ac.path(f"{n + 1} Mbit/s", f"{n + 1}0 ms"),
+            flows=[
+                ac.Flow("cubic", name=f"flow {n} {each}", start=f"{n + 1} ms")
+                for each in range(n + 1)
+            ],
+            duration="2 s",
+            seed=seed,
+        )
+        for n in range(3)
+        for seed in (1, 2)
+    ]
+    ac.simulate_many(scenarios).report(tmp_path)
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    # The first title is not that of all.
+    assert "<h1>A sweep of scenarios</h1>" in page
+    sheet = page[page.index('id="table-settings"') :]
+    heads = re.findall(r"<th scope=\"col\"[^>]*>([^<]*)</th>", sheet[: sheet.index("</thead>")])
+    assert heads[:2] == ["title", "runs"]
+    # Rate, round-trip time, and variant and start of six flows; a name is no key of its own.
+    assert "They differ in 14 keys." in sheet
+    assert " more keys</p>" in page
+    assert re.findall(r"Case \d", sheet[: sheet.index("</table>")]) == [
+        "Case 0",
+        "Case 1",
+        "Case 2",
+    ]
+    # Jain's index is of two flows or more: of two settings here, enough for a figure.
+    assert 'id="figure-fairness"' in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,10 @@ __all__ = ["distribution", "heat_map", "percentile", "sweep"]
 _MOST_GROUPS = 8
 _MOST_LETTERS = 90
 """More letters than this do not fit below an axis side by side."""
+
+_MOST_FOLDED = 7
+"""Names of more levels than this are not folded but turned, and cut to so many letters."""
+_TURNED = 28
 
 _BESIDE = 0.05
 """The distance of lines over levels that are no numbers, in levels."""
@@ -159,9 +164,8 @@ def heat_map(
         made, axes = figure(max(1.2 + 0.32 * len(up), 2.2))
         mesh = axes.pcolormesh(grid, cmap="cividis_r", edgecolors="white", linewidth=0.6)
         axes.grid(visible=False)
-        axes.set_xticks(np.arange(len(across)) + 0.5, [_level(each) for each in across])
-        _lean(axes, across)
-        axes.set_yticks(np.arange(len(up)) + 0.5, [_level(each) for each in up])
+        _name_levels(axes, list(np.arange(len(across)) + 0.5), across)
+        axes.set_yticks(np.arange(len(up)) + 0.5, [plain_name(_level(each)) for each in up])
         axes.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
         axes.set_title(title)
         made.colorbar(mesh, ax=axes, label=label or value.replace("_", " "), pad=0.01)
@@ -228,8 +232,8 @@ def sweep(
             )
             _means(axes, at, found, colour, None if by is None else plain_name(label_of))
         if not numeric:
-            axes.set_xticks(range(len(levels)), [_level(level) for level in levels])
-            _lean(axes, levels)
+            _name_levels(axes, range(len(levels)), levels)
+            axes.set_xlim(-0.4, len(levels) - 0.6)
         axes.set(xlabel=x.replace("_", " "), ylabel=label or value.replace("_", " "))
         low, high = _span(table[value], factor, axes.get_ylim()[1])
         axes.set_ylim(low, high if most is None else min(high, most))
@@ -270,12 +274,24 @@ def _is_number(level: object) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _lean(axes: Axes, levels: Sequence[Any]) -> None:
-    """Turn the names below an axis where they would run into each other."""
-    if levels and max(len(_level(level)) for level in levels) * len(levels) > _MOST_LETTERS:
+def _name_levels(axes: Axes, places: Sequence[float], levels: Sequence[Any]) -> None:
+    """Write the names of levels below an axis: folded, or turned where they are many."""
+    names = [plain_name(_level(level)) for level in levels]
+    room = min(_MOST_LETTERS // max(len(levels), 1), _TURNED)
+    if len(levels) <= _MOST_FOLDED:
+        axes.set_xticks(places, ["\n".join(_folded(name, room)) or name for name in names])
+        return
+    axes.set_xticks(
+        places, [name if len(name) <= _TURNED else f"{name[: _TURNED - 1]}…" for name in names]
+    )
+    if max(map(len, names)) > room:
         axes.tick_params(axis="x", labelrotation=30)
-        for name in axes.get_xticklabels():
-            name.set(ha="right", rotation_mode="anchor")
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+
+
+def _folded(name: str, room: int) -> list[str]:
+    return wrap(name, max(room, 8), break_long_words=False, break_on_hyphens=False)
 
 
 def _levels(table: pl.DataFrame, column: str) -> list[Any]:

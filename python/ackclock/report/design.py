@@ -67,7 +67,9 @@ def _leaves(value: Any, at: str) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
         for place, each in enumerate(value):
             name = each.get("name", place) if isinstance(each, Mapping) else place
-            yield from _leaves(each, f"{at}[{name}]")
+            # A name that stands in the path of a key is no key beside it.
+            parts = {key: of for key, of in each.items() if key != "name"} if isinstance(each, Mapping) else each
+            yield from _leaves(parts, f"{at}[{name}]")
     else:
         yield at, tuple(value) if isinstance(value, list) else value
 

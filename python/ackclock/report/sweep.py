@@ -32,6 +32,8 @@ _MOST_LINES = 3
 
 _MOST_IN_MAP = 60
 _MOST_SETTINGS = 100
+_MOST_KEYS = 10
+"""More keys than this have no columns in the table of settings, which has what varies together."""
 
 #: The columns of a sweep: heading in figures, factor.
 _SWEPT: Mapping[str, tuple[str, float]] = {
@@ -67,7 +69,9 @@ def build_sweep(runs: Run, content: Content, *, title: str) -> Page:
     """Return the page of many runs: what was varied, and what it did to goodput and queues."""
     found = sweep_table(runs)
     blocks: list[Block] = [*_sweep_figures(found, content), _settings(found)]
-    varied_words = ", ".join(found.keys) if found.keys else "the seed alone"
+    beyond = len(found.keys) - _MOST_KEYS
+    shown = [*found.keys[:_MOST_KEYS], *([f"{beyond} more keys"] if beyond > 0 else [])]
+    varied_words = ", ".join(shown) or "the seed alone"
     return Page(
         title=title,
         subtitle=f"{found.table.height:,} runs; varied: {varied_words}",
@@ -186,12 +190,14 @@ def _known(table: pl.DataFrame) -> list[str]:
 def _settings(found: Swept) -> Sheet:
     """Return the table of all settings, with means and intervals."""
     known = _known(found.table)
-    named = [part for part in found.parts if part.name not in found.keys and len(part.keys) > 1]
-    labels = [part.name for part in named if part.name in {"title", "setting"}]
+    named = [part for part in found.parts if part.name not in found.keys]
+    many = len(found.keys) > _MOST_KEYS
+    labels = [part.name for part in named if many or part.name in {"title", "setting"}]
     table = found.table.with_columns(
         pl.Series(part.name, part.levels, strict=False) for part in named if part.name in labels
     )
-    stubs = [*labels, *found.keys]
+    single = [part.name for part in found.parts if part.name in found.keys]
+    stubs = [*labels, *(single if many else found.keys)]
     grouped = table.group_by(stubs, maintain_order=True) if stubs else [((), table)]
     rows: list[tuple[Cell, ...]] = []
     for level, of in grouped:
@@ -206,7 +212,9 @@ def _settings(found: Swept) -> Sheet:
     if any("±" in cell.text for row in rows for cell in row):
         caption += ", with 95 % intervals"
     caption += "."
-    if any(value is None for key in found.keys for value in found.table[key]):
+    if many:
+        caption += f" They differ in {len(found.keys)} keys."
+    elif any(value is None for key in found.keys for value in found.table[key]):
         caption += f" {NOT_GIVEN}: the scenario does not give the key, or there is no such value."
     beyond = len(rows) - _MOST_SETTINGS
     if beyond > 0:
@@ -262,6 +270,8 @@ def _sweep_figures(found: Swept, content: Content) -> Iterator[Block]:
     if any(level in {None, NOT_GIVEN} for part in (across, by) if part for level in part.levels):
         caption += f" {NOT_GIVEN}: the scenario does not give the key."
     for value in _known(table):
+        if table.filter(pl.col(value).is_not_null())[across.name].n_unique() < 2:
+            continue
         label, factor = _SWEPT[value]
         options: dict[str, Any] = {"x": across.name, "value": value, "label": label}
         options |= {"factor": factor, "y" if as_map else "by": by.name if by else None}

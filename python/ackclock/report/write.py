@@ -67,7 +67,8 @@ def fill(
     elif len(found.scenarios) == 1 and "cell" not in found.flows.column_names:
         page = build(found, content, title=title or _title(found.scenario.title))
     else:
-        named = found.scenario.title or "A sweep of scenarios"
+        titles = {scenario.title for scenario in found.scenarios}
+        named = (found.scenario.title if len(titles) == 1 else "") or "A sweep of scenarios"
         page = build_sweep(found, content, title=title or named)
     content.stage(folder, page, {"core": ackclock.__version__})
     folder.commit()
