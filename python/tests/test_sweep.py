@@ -13,7 +13,7 @@ import pytest
 import ackclock as ac
 from ackclock import plots
 from ackclock.estimates import Estimate, estimate
-from ackclock.report.design import combined, factors, varied
+from ackclock.report.design import Factor, combined, factors, varied
 from ackclock.report.sweep import sweep_table, told
 from support import Answer
 
@@ -147,6 +147,15 @@ def test_crossed_keys_stay_apart_and_are_drawn_apart() -> None:
     assert both.name == "rtt, flow x variant"
     assert both.levels[:4] == ("10 ms, reno", "10 ms, bbr", "20 ms, reno", "20 ms, bbr")
     assert both.count == 4
+    # A number, and a key that is not given, stand behind the name of their key.
+    losses = Factor("topology.loss", ("topology.loss",), (None, 0.01))
+    assert combined([losses, Factor("rate", ("rate",), ("1", "1"))]).levels == (
+        "loss –, 1",
+        "loss 0.01, 1",
+    )
+    # Commas within levels make no two settings one.
+    parts = [Factor("a", ("a",), ("x, y", "x")), Factor("b", ("b",), ("z", "y, z"))]
+    assert combined(parts).levels == ("no. 1", "no. 2")
 
 
 def test_a_sweep_of_four_keys_shows_each_setting(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def distribution(
         groups.append(("", known[value].cast(pl.Float64).to_numpy()))
     else:
         counted = known.with_columns(pl.col(by).cast(pl.String)).group_by(by, maintain_order=True)
-        named = [(str(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted]
+        named = [(_level(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted]
         groups += sorted(named, key=lambda group: -group[1].size)[:_MOST_GROUPS]
     with styled():
         made, axes = figure(2.7)
@@ -203,7 +203,8 @@ def sweep(
     value
         The column that is drawn.
     by
-        A column of names: each has a line of its own; default: one line.
+        A column of names: each has a line of its own, of more than eight the first eight; default:
+        one line.
     label
         The name of the value, with its unit; default: the column's.
     title

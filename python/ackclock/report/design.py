@@ -195,7 +195,18 @@ def combined(parts: Sequence[Factor]) -> Factor:
         return parts[0]
     levels = list(zip(*(part.levels for part in parts), strict=True))
     texts = [
-        ", ".join(plain(each) for each in level) for level in levels
+        ", ".join(_named(part, each) for part, each in zip(parts, level, strict=True))
+        for level in levels
     ]
+    if len(set(texts)) < len(set(levels)):
+        places = {level: f"no. {n}" for n, level in enumerate(dict.fromkeys(levels), 1)}
+        texts = [places[level] for level in levels]
     keys = tuple(key for part in parts for key in part.keys)
     return Factor(", ".join(part.name for part in parts), keys, tuple(texts))
+
+
+def _named(part: Factor, level: Any) -> str:
+    """Return a level, behind the last word of its key where it does not say itself what it is."""
+    if isinstance(level, str):
+        return level
+    return f"{part.name.replace('.', ' ').split()[-1]} {plain(level)}"

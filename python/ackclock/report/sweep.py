@@ -267,7 +267,7 @@ def _sweep_figures(found: Swept, content: Content) -> Iterator[Block]:
         caption = "Dots: runs; lines: their means, with 95 % intervals."
     else:
         caption = "Each dot is a run."
-    if any(level in {None, NOT_GIVEN} for part in (across, by) if part for level in part.levels):
+    if any(level is None or level == NOT_GIVEN for part in found.parts for level in part.levels):
         caption += f" {NOT_GIVEN}: the scenario does not give the key."
     for value in _known(table):
         if table.filter(pl.col(value).is_not_null())[across.name].n_unique() < 2:
