@@ -48,7 +48,7 @@ _FLOWS = (
     _Shown("segments_sent", "sent"),
     _Shown("segments_retransmitted", "retransmitted"),
     _Shown("timeouts", "timeouts"),
-    _Shown("srtt_mean_s", "srtt (ms)", 1e3, 2),
+    _Shown("srtt_mean_s", "srtt per ACK (ms)", 1e3, 2),
     _Shown("completion_time_s", "completion (s)", 1, 3, always=False),
 )
 _LINKS = (
@@ -99,15 +99,15 @@ _VIDEOS = (
 )
 _FLOW_PROBES = (
     _Shown("samples", "samples"),
-    _Shown("cwnd_mean_segments", "cwnd mean (segments)", 1, 1, always=False),
+    _Shown("cwnd_mean_segments", "cwnd mean over time (segments)", 1, 1, always=False),
     _Shown("cwnd_most_segments", "most", 1, 1, always=False),
     _Shown("srtt_least_s", "srtt least (ms)", 1e3, 2, always=False),
-    _Shown("srtt_mean_s", "mean", 1e3, 2, always=False),
+    _Shown("srtt_mean_s", "mean over time", 1e3, 2, always=False),
     _Shown("srtt_most_s", "most", 1e3, 2, always=False),
 )
 _LINK_PROBES = (
     _Shown("samples", "samples"),
-    _Shown("queue_mean_packets", "queue mean (packets)", 1, 1, always=False),
+    _Shown("queue_mean_packets", "queue mean over time (packets)", 1, 1, always=False),
     _Shown("queue_most_packets", "most", always=False),
 )
 _SUMS = (

@@ -42,13 +42,17 @@ def output(least: int = 0) -> Console:
     return Console(width=width, soft_wrap=False, markup=False, emoji=False)
 
 
-#: The least width that a name is cut to, and what a column costs beside its text, in characters.
-_LEAST = 12
+#: The least width that a name is folded to, and what a column costs beside its text, in characters.
+_LEAST = 13
 _PADDING = 2
+#: A table that takes more parts than this below each other is printed row by row, if it has no more
+#: rows than that.
+_MOST_PARTS = 2
+_MOST_RECORDS = 12
 
 
 def print_table(table: Table) -> None:
-    """Print a table in which a name may be cut and a number never, however narrow the output is.
+    """Print a table in which a name may be folded and a number never, however narrow the output is.
 
     Names are the columns before the first one that is justified to the right. If there is no place
     for all numbers beside names that can be told apart, the rest follows below, behind the names
@@ -70,6 +74,9 @@ def print_table(table: Table) -> None:
     cut = _cut(names, widths, to.width // 2) or narrow
     parts: list[list[int]] = [[]]
     room = to.width - sum(cut[:first])
+    if len(table.rows) <= _MOST_RECORDS and sum(widths[first:]) > _MOST_PARTS * max(room, 1):
+        _print_records(table, first)
+        return
     for n in numbers:
         if parts[-1] and sum(cut[each] for each in parts[-1]) + cut[n] > room:
             parts.append([])
@@ -81,7 +88,7 @@ def print_table(table: Table) -> None:
 
 
 def _cut(names: Sequence[int], widths: Sequence[int], room: int) -> list[int] | None:
-    """Return widths of which those of names, the widest first, are cut to fit; None if none do."""
+    """Return widths of which those of names, the widest first, are less to fit; None if none do."""
     cut = list(widths)
     while sum(cut[n] for n in names) > room:
         widest = max(names, key=lambda n: cut[n], default=None)
@@ -99,13 +106,30 @@ def _print_part(table: Table, part: Sequence[int], widths: Sequence[int]) -> Non
     for n in part:
         column = table.columns[n]
         made.add_column(
-            column.header, justify=column.justify, no_wrap=True, width=widths[n] - _PADDING
-        )
+            column.header, justify=column.justify, width=widths[n] - _PADDING,
+            no_wrap=column.justify == "right", overflow="fold",
+        )  # fmt: skip
     cells = [list(table.columns[n].cells) for n in part]
     for row in zip(*cells, strict=True):
         made.add_row(*row)
     # Wider than the output only if a single number is.
     output(least=sum(widths[n] for n in part)).print(made)
+
+
+def _print_records(table: Table, names: int) -> None:
+    """Print a row below the other: its names, then a line for each number."""
+    to = output()
+    heads = [str(column.header) for column in table.columns]
+    wide = max(map(_width, heads[names:]))
+    for place in range(len(table.rows)):
+        if place:
+            to.print()
+        cells = [str([*column.cells][place]) for column in table.columns]
+        for head, text in zip(heads[:names], cells[:names], strict=True):
+            to.print(f"{head}: {text}", style="bold", soft_wrap=True, highlight=False)
+        for head, text in zip(heads[names:], cells[names:], strict=True):
+            space = " " * (wide - _width(head))
+            to.print(f"  {head}{space}  {text}", soft_wrap=True, highlight=False)
 
 
 def _texts(column: Column) -> list[str]:

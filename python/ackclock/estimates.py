@@ -53,5 +53,8 @@ def estimate(values: Iterable[float]) -> Estimate:
     mean = math.fsum(data) / count
     if count == 1:
         return Estimate(mean, None, 1)
+    if min(data) == max(data):
+        # Their mean may be another in the last digit.
+        return Estimate(mean, 0.0, count)
     variance = math.fsum((value - mean) ** 2 for value in data) / (count - 1)
     return Estimate(mean, t_975(count - 1) * math.sqrt(variance / count), count)

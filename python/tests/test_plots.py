@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -247,6 +248,50 @@ def test_long_names_of_columns_fit_above_a_figure(count: int) -> None:
         for legend in legends:
             assert legend is not None
             assert legend.get_window_extent().x0 >= 0
+
+
+@pytest.mark.parametrize("count", [2, 4, 12])
+def test_long_names_of_levels_do_not_run_into_each_other(count: int) -> None:
+    names = [f"Wi-Fi number {n} and a name that goes on for long" for n in range(count)]
+    table = pl.DataFrame({"x": names, "v": [1.0] * count})
+    for axes in (
+        plots.sweep(table, x="x", value="v").axes[0],
+        plots.heat_map(table.with_columns(y=pl.lit("one")), x="x", y="y", value="v").axes[0],
+    ):
+        axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+        labels = axes.get_xticklabels()
+        boxes = [label.get_window_extent() for label in labels]
+        if count <= 7:
+            assert all(a.x1 <= b.x0 for a, b in pairwise(boxes))
+            assert labels[0].get_text().replace("\n", " ") == names[0]
+        else:
+            assert {label.get_rotation() for label in labels} == {30.0}
+        assert min(box.x0 for box in boxes) >= 0
+        assert min(box.y0 for box in boxes) >= 0
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+def test_many_runs_of_a_column_are_a_range(runs: int) -> None:
+    # Run n has a window of n + 1 segments, and twice that from the fifth second on.
+    table = pl.DataFrame(
+        [
+            {"column": "bbr", "run": n, "flow": "a", "time_s": at, "cwnd_segments": (n + 1.0) * of}
+            for n in range(runs)
+            for at, of in ((0.0, 1), (5.0, 2), (10.0, 2))
+        ]
+    )
+    (axes,) = plots.windows_beside(table).axes
+    if runs == 3:
+        assert len(axes.lines) == 3
+        assert not axes.collections
+        return
+    (line,) = axes.lines
+    assert list(line.get_ydata()) == [1.0, 2.0, 2.0]  # type: ignore[arg-type]
+    (band,) = axes.collections
+    corners = band.get_paths()[0].vertices
+    for at, least, most in ((2.0, 1.0, 5.0), (8.0, 2.0, 10.0)):
+        near = corners[abs(corners[:, 0] - at) < 0.05]  # type: ignore[index, call-overload]
+        assert (near[:, 1].min(), near[:, 1].max()) == (least, most)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.report.many import varied
+from ackclock.report.design import varied
 from ackclock.report.scenario import for_report, path_links
 from support import ROOT, Answer
 
@@ -170,6 +170,33 @@ def test_a_graph_is_drawn_with_its_links(tmp_path: Path) -> None:
     text = check_page(tmp_path)
     for word in ("one", "two", "three", "20 packet", "5 Mbit/s"):
         assert word in text
+
+
+def test_tables_of_a_page_lose_no_word(tmp_path: Path) -> None:
+    long = "a flow with a name that is longer than a column"
+    scenario = ac.Scenario(
+        topology=ac.path("20 Mbit/s", "20 ms"),
+        flows=[
+            ac.Flow("cubic", name="Größe", count=32, start="500 ms"),
+            ac.Flow("cubic", name=long),
+        ],
+        duration="2 s",
+    )
+    ac.simulate(scenario).report(tmp_path)
+    text = check_page(tmp_path)
+    sheet = text[text.index('id="table-flows"') :]
+    sheet = sheet[: sheet.index("</table>")]
+    # A command in a caption is marked as one, not by the signs of Markdown.
+    assert "3 more are in the tables of <code>ackclock run --out DIR</code>." in sheet
+    assert "`" not in sheet
+    # Ten columns are set smaller; no flow has ended, so that its time is no column of dashes.
+    assert '<table class=" wide">' in sheet
+    assert "completed" not in sheet
+    # A short name stays on its line, a long one may be broken.
+    assert '<th scope="row">Größe-1</th>' in sheet
+    assert f'<th scope="row" class="long">{long}</th>' in sheet
+    # The lead is a sentence.
+    assert "<p>The flows had a goodput of" in text
 
 
 def test_a_sweep_of_two_keys_is_a_map(tmp_path: Path) -> None:

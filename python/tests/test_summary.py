@@ -406,6 +406,63 @@ def test_a_name_may_be_cut_and_a_number_never(
     assert f"{flow['goodput_bps'] / 1e6:.3f}" in compared
 
 
+def test_the_two_means_of_srtt_have_their_own_names(
+    saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
+) -> None:
+    table = {"duration": "5 s", "topology": PATH, "flow": [{"name": "a", "variant": "cubic"}],
+             "probe": [{"flow": "a", "every": "10 ms"}]}  # fmt: skip
+    file = saved(table)
+    lines = ackclock("run", file).out.splitlines()
+    heads = [line for line in lines if "srtt" in line]
+    assert ["srtt per ACK (ms)" in heads[0], "mean over time" in heads[0]] == [True, False]
+    assert ["srtt least (ms)  mean over time" in heads[1], "per ACK" in heads[1]] == [True, False]
+    # A table has the mean over ACKs, a summary of a probe that over time; they are not equal here.
+    run = ac.simulate(file)
+    means = [run.rows("flows")[0]["srtt_mean_s"], run.summary()["probes"][0]["srtt_mean_s"]]
+    for head, mean in zip(heads, means, strict=True):
+        assert f" {mean * 1e3:.2f} " in lines[lines.index(head) + 1]
+    assert abs(means[0] - means[1]) > 0.0001
+
+
+def test_a_narrow_terminal_has_each_row_by_itself(
+    saved: Callable[[dict[str, Any]], Path],
+) -> None:
+    table = {"duration": "5 s", "topology": PATH, "flow": [{"name": "a", "variant": "cubic"}]}
+    file = saved(table)
+    lines = on_terminal(40, "run", file).splitlines()
+    # Five tables side by side had the sender cut in each of them.
+    assert lines[:2] == ["flow: a", "sender: cubic (rack, iw10)"]
+    (goodput,) = (line for line in lines if line.startswith("  goodput (Mbit/s)"))
+    (flow,) = ac.simulate(file).rows("flows")
+    assert goodput.split()[-1] == f"{flow['goodput_bps'] / 1e6:.3f}"
+    assert max(map(len, lines[: lines.index("")])) <= 40
+    # Names of metrics are folded, none is cut.
+    compared = on_terminal(40, "compare", file, "--variants", "reno,cubic", "--on", "sim")
+    assert "…" not in compared
+    assert " retransmitted " in compared
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_an_output_without_our_signs_has_others(
+    encoding: str, saved: Callable[[dict[str, Any]], Path]
+) -> None:
+    table = {"duration": "5 s", "topology": PATH, "traffic": [WEB],
+             "flow": [{"name": "Größe", "variant": "cubic"}]}  # fmt: skip
+    file = saved(table)
+    program = Path(sys.executable).parent / "ackclock"
+    told: dict[str, str] = {}
+    for words in (["variants"], ["run", str(file)], ["compare", str(file), "--on", "sim"]):
+        found = subprocess.run(
+            [program, *words], env=os.environ | {"PYTHONIOENCODING": encoding},
+            stdin=subprocess.DEVNULL, capture_output=True, check=False,
+        )  # fmt: skip
+        assert (found.returncode, b"Traceback" in found.stderr) == (0, False)
+        told[words[0]] = found.stdout.decode(encoding)
+    assert ("+- " if encoding == "ascii" else "± ") in told["compare"]
+    assert ("Grosse" if encoding == "ascii" else "Größe") in told["run"]
+    assert f"(RFC 5681 {'section ' if encoding == 'ascii' else '§'}3.1)" in told["variants"]
+
+
 def test_every_table_of_the_command_is_printed_so() -> None:
     """Rich's own way cuts numbers, too: no command prints a table past `print_table`."""
     sources = [*(ROOT / "python" / "ackclock").glob("*.py")]

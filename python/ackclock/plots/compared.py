@@ -18,6 +18,9 @@ __all__ = ["side_by_side", "windows_beside"]
 _METRICS = 4
 _MOST_COLUMNS = 6
 """Windows are drawn of this many; the bars of more columns lie, each beside its name."""
+_MOST_LINES = 3
+"""Of more runs of a column than this the range is drawn, in which lines could not be told apart."""
+_MOMENTS = 600
 _LETTERS = 84
 """The letters of names that fit into a line above a figure, with a sample of each colour as 8."""
 _ALL = "all flows, mean"
@@ -126,7 +129,7 @@ def windows_beside(
     ----------
     windows
         ``column``, ``run``, ``flow``, ``time_s``, ``cwnd_segments``; the first run is in full
-        colour.
+        colour. Of more than three runs of a column the range of all is pale, and no line each.
     queue
         ``column``, ``run``, ``time_s``, ``queue_packets``; default: no queue.
     theory
@@ -174,12 +177,35 @@ def windows_beside(
 
 
 def _runs(panel: Axes, table: pl.DataFrame, column: str, label: str, style: dict[str, Any]) -> None:
-    for place, ((_,), of) in enumerate(table.group_by("run", maintain_order=True)):
+    runs = [of for _, of in table.group_by("run", maintain_order=True)]
+    for place, of in enumerate(runs if len(runs) <= _MOST_LINES else runs[:1]):
         times, values = thin(of, column)
         panel.step(
             times, values, where="post", alpha=1.0 if place == 0 else 0.35,
             label=plain_name(label) if place == 0 else None, **style,
         )  # fmt: skip
+    if len(runs) > _MOST_LINES:
+        times, least, most = _range(runs, column)
+        panel.fill_between(
+            times, least, most, step="post", color=style["color"], alpha=0.16, lw=0, zorder=0.5
+        )
+
+
+def _range(runs: list[pl.DataFrame], column: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return moments, and the least and most that a column had in any run at each of them."""
+    begin = min(float(of["time_s"][0]) for of in runs)
+    end = max(float(of["time_s"][-1]) for of in runs)
+    moments = np.linspace(begin, end, _MOMENTS)
+    found = np.full((len(runs), _MOMENTS), np.nan)
+    for row, of in enumerate(runs):
+        times = of["time_s"].to_numpy()
+        values = of[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        at = np.searchsorted(times, moments, side="right") - 1
+        known = (at >= 0) & (moments <= times[-1])
+        found[row, known] = values[at[known]]
+    some = np.isfinite(found).any(axis=0)
+    moments, found = moments[some], found[:, some]
+    return moments, np.nanmin(found, axis=0), np.nanmax(found, axis=0)
 
 
 def _names(table: pl.DataFrame, column: str) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from matplotlib.ticker import FuncFormatter
 
+from ackclock.estimates import estimate
 from ackclock.plots.series import legend, plain_name
 from ackclock.plots.style import COLOURS, HUES, Picture, figure, styled
 
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["distribution", "heat_map", "percentile", "sweep"]
 
 _MOST_GROUPS = 8
+_MOST_LETTERS = 90
+"""More letters than this do not fit below an axis side by side."""
+
+_MOST_FOLDED = 7
+"""Names of more levels than this are not folded but turned, and cut to so many letters."""
+_TURNED = 28
+
+_BESIDE = 0.05
+"""The distance of lines over levels that are no numbers, in levels."""
+
 _MOST_CELLS = 150
 """More cells than this are not labelled with their numbers."""
 
@@ -60,7 +72,7 @@ def distribution(
         groups.append(("", known[value].cast(pl.Float64).to_numpy()))
     else:
         counted = known.with_columns(pl.col(by).cast(pl.String)).group_by(by, maintain_order=True)
-        named = [(str(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted]
+        named = [(_level(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted]
         groups += sorted(named, key=lambda group: -group[1].size)[:_MOST_GROUPS]
     with styled():
         made, axes = figure(2.7)
@@ -152,8 +164,8 @@ def heat_map(
         made, axes = figure(max(1.2 + 0.32 * len(up), 2.2))
         mesh = axes.pcolormesh(grid, cmap="cividis_r", edgecolors="white", linewidth=0.6)
         axes.grid(visible=False)
-        axes.set_xticks(np.arange(len(across)) + 0.5, [_level(each) for each in across])
-        axes.set_yticks(np.arange(len(up)) + 0.5, [_level(each) for each in up])
+        _name_levels(axes, list(np.arange(len(across)) + 0.5), across)
+        axes.set_yticks(np.arange(len(up)) + 0.5, [plain_name(_level(each)) for each in up])
         axes.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
         axes.set_title(title)
         made.colorbar(mesh, ax=axes, label=label or value.replace("_", " "), pad=0.01)
@@ -178,8 +190,9 @@ def sweep(
     label: str | None = None,
     title: str = "",
     factor: float = 1.0,
+    most: float | None = None,
 ) -> Picture:
-    """Draw a quantity over another: the mean of each point, and every value.
+    """Draw a quantity over another: the mean of each point with its 95 % interval, and every value.
 
     Parameters
     ----------
@@ -190,51 +203,112 @@ def sweep(
     value
         The column that is drawn.
     by
-        A column of names: each has a line of its own; default: one line.
+        A column of names: each has a line of its own, of more than eight the first eight; default:
+        one line.
     label
         The name of the value, with its unit; default: the column's.
     title
         The title.
     factor
         By how much a value is multiplied.
+    most
+        The end of the axis at most, such as 100 of a share in percent; an interval may go beyond.
     """
     levels = _levels(table, x)
-    numeric = all(isinstance(level, int | float) for level in levels)
+    numeric = all(_is_number(level) for level in levels)
     names: Sequence[Any] = [None] if by is None else _levels(table, by)[:_MOST_GROUPS]
     with styled():
         made, axes = figure(2.7)
+        bare = any(name is None or _is_number(name) for name in names)
         for place, name in enumerate(names):
-            of = table if name is None else table.filter(pl.col(by or "") == name)
-            at = [level if numeric else float(levels.index(level)) for level in of[x].to_list()]
+            of = table if by is None else table.filter(pl.col(by).eq_missing(pl.lit(name)))
+            # Beside each other, so that lines which agree can be told apart.
+            beside = 0.0 if numeric else (place - (len(names) - 1) / 2) * _BESIDE
+            at = [level if numeric else levels.index(level) + beside for level in of[x].to_list()]
             found = of[value].cast(pl.Float64).to_numpy() * factor
             colour = HUES[place % len(HUES)]
-            axes.plot(at, found, ls="none", marker="o", ms=2.6, color=colour, alpha=0.45)
-            means = (
-                pl.DataFrame({"at": [float(each) for each in at], "found": found})
-                .group_by("at").agg(pl.col("found").mean()).sort("at")
-            )  # fmt: skip
+            label_of = f"{by} {_level(name)}" if bare else _level(name)
             axes.plot(
-                means["at"].to_numpy(), means["found"].to_numpy(), color=colour, lw=1.3,
-                label=None if name is None else plain_name(_level(name)),
-            )  # fmt: skip
+                at, found, ls="none", marker="o", ms=2.6, color=colour, alpha=0.45, clip_on=False
+            )
+            _means(axes, at, found, colour, None if by is None else plain_name(label_of))
         if not numeric:
-            axes.set_xticks(range(len(levels)), [_level(level) for level in levels])
+            _name_levels(axes, range(len(levels)), levels)
+            axes.set_xlim(-0.4, len(levels) - 0.6)
         axes.set(xlabel=x.replace("_", " "), ylabel=label or value.replace("_", " "))
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        low, high = _span(table[value], factor, axes.get_ylim()[1])
+        axes.set_ylim(low, high if most is None else min(high, most))
         axes.set_title(title)
         legend(axes)
     return made
 
 
+def _span(values: pl.Series, factor: float, top: float) -> tuple[float, float]:
+    """Return the ends of an axis that begins at zero, with room above the largest value."""
+    known = values.cast(pl.Float64).drop_nulls().to_numpy() * factor
+    if not known.size:
+        return 0.0, 1.0
+    least, most = min(0.0, float(known.min())), max(0.0, float(known.max()))
+    room = 0.05 * (most - least)
+    return (least - room if least < 0 else 0.0), max(top, most + room) or 1.0
+
+
+def _means(
+    axes: Axes, at: Sequence[float], found: np.ndarray, colour: str, label: str | None
+) -> None:
+    """Draw a line through the means, and the interval of each mean of values that differ."""
+    places = sorted({float(each) for each in at})
+    spots = np.array([float(each) for each in at])
+    estimates = [estimate(found[spots == place].tolist()) for place in places]
+    means = np.array([each.mean for each in estimates])
+    known = np.isfinite(means)
+    axes.plot(np.array(places)[known], means[known], color=colour, lw=1.3, label=label)
+    spans = np.array([each.ci or np.nan for each in estimates])
+    known = np.isfinite(spans)
+    axes.errorbar(
+        np.array(places)[known], means[known], spans[known],
+        color=colour, ls="none", elinewidth=1.0, capsize=2.5, capthick=1.0,
+    )  # fmt: skip
+
+
+def _is_number(level: object) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def _name_levels(axes: Axes, places: Sequence[float], levels: Sequence[Any]) -> None:
+    """Write the names of levels below an axis: folded, or turned where they are many."""
+    names = [plain_name(_level(level)) for level in levels]
+    room = min(_MOST_LETTERS // max(len(levels), 1), _TURNED)
+    if len(levels) <= _MOST_FOLDED:
+        axes.set_xticks(places, ["\n".join(_folded(name, room)) or name for name in names])
+        return
+    axes.set_xticks(
+        places, [name if len(name) <= _TURNED else f"{name[: _TURNED - 1]}…" for name in names]
+    )
+    if max(map(len, names)) > room:
+        axes.tick_params(axis="x", labelrotation=30)
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+
+
+def _folded(name: str, room: int) -> list[str]:
+    return wrap(name, max(room, 8), break_long_words=False, break_on_hyphens=False)
+
+
 def _levels(table: pl.DataFrame, column: str) -> list[Any]:
-    """Return the values of a column: numbers and quantities in order, texts as they come."""
-    values = table[column].unique(maintain_order=True).drop_nulls().to_list()
+    """Return the values of a column: numbers and quantities in order, texts as they come.
+
+    A missing value is a level of its own, the first.
+    """
+    values = table[column].unique(maintain_order=True).to_list()
+    given = [value for value in values if value is not None]
+    missing = [None] * (len(values) - len(given))
     if table[column].dtype.is_numeric():
-        return sorted(values)
-    sizes = {value: _size(value) for value in values}
+        return missing + sorted(given)
+    sizes = {value: _size(value) for value in given}
     if len({base for base, _ in sizes.values()}) > 1:
-        return values
-    return sorted(values, key=lambda value: sizes[value][1])
+        return missing + given
+    return missing + sorted(given, key=lambda value: sizes[value][1])
 
 
 def _size(value: object) -> tuple[str, float]:
@@ -249,4 +323,6 @@ def _size(value: object) -> tuple[str, float]:
 
 
 def _level(value: object) -> str:
+    if value is None:
+        return "–"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+from markupsafe import Markup, escape
 
 from ackclock import plots
 from ackclock._shown import cells
@@ -18,9 +20,14 @@ if TYPE_CHECKING:
     from ackclock.plots.style import Picture, Rendered
     from ackclock.writing import Folder
 
-__all__ = ["Content", "PageFigure", "sheet"]
+__all__ = ["Content", "PageFigure", "sections", "sheet", "shown_source"]
 
 MOST_ROWS = 30
+
+_MOST_LETTERS = 40_000
+_LONG_LIST = 40
+_LIST = re.compile(r"\[([^\[\]{}\"=]{80,})\]")
+"""A list of numbers in a file."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +106,21 @@ def sheet(
     *,
     stubs: int = 1,
 ) -> Sheet:
-    """Return rows as a table of the page, units in the heads; the first thirty of them."""
+    """Return rows as a table of the page, units in the heads; the first thirty of them.
+
+    A column that has no value in any row is left out.
+    """
+    columns = [
+        name
+        for place, name in enumerate(columns)
+        if place < stubs or any(row[name] is not None for row in rows)
+    ]
     heads, texts = cells(rows[:MOST_ROWS], columns)
     beyond = len(rows) - MOST_ROWS
     if beyond > 0:
-        caption += f" The first {MOST_ROWS}; {beyond:,} more are in the tables of `ackclock run --out DIR`."
+        caption = escape(caption) + Markup(
+            " The first {}; {} more are in the tables of <code>ackclock run --out DIR</code>."
+        ).format(MOST_ROWS, f"{beyond:,}")
     words = frozenset(
         place for place, name in enumerate(columns) if any(isinstance(r[name], str) for r in rows)
     )
@@ -116,6 +133,22 @@ def sheet(
         stubs=stubs,
         text_columns=words,
     )
+
+
+def shown_source(text: str) -> str:
+    """Return a scenario file as a page shows it: of a long list the first and its length."""
+    text = _LIST.sub(_shortened, text)
+    beyond = len(text) - _MOST_LETTERS
+    if beyond <= 0:
+        return text
+    return text[:_MOST_LETTERS] + f"\n… {beyond:,} more characters"
+
+
+def _shortened(found: re.Match[str]) -> str:
+    values = [value.strip() for value in found[1].split(",") if value.strip()]
+    if len(values) <= _LONG_LIST:
+        return found[0]
+    return f"[{', '.join(values[:3])}, …]  # {len(values):,} values"
 
 
 def sections(*parts: tuple[str, str, Sequence[Any]]) -> tuple[Section, ...]:

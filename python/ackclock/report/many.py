@@ -1,31 +1,26 @@
-"""The pages of several runs: a comparison of substrates or senders, and a sweep."""
+"""The page of a comparison of substrates or senders."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 from markupsafe import escape
 
 import ackclock
 from ackclock.comparison import ALL_FLOWS, METRICS
-from ackclock.plots.distributions import percentile
 from ackclock.plots.thin import thin_rows
-from ackclock.report.content import Content, PageFigure, sections, sheet
+from ackclock.report.content import Content, PageFigure, sections, shown_source
 from ackclock.report.page import Block, Cell, Page, Prose, Sheet, Source
 from ackclock.report.run import path_section
 
 if TYPE_CHECKING:
     from ackclock.comparison import Comparison
-    from ackclock.results import Run
 
-__all__ = ["build_comparison", "build_sweep", "varied"]
+__all__ = ["build_comparison", "footer", "source"]
 
-_MOST_AXES = 8
 _POINTS = 1500
 
 
@@ -46,7 +41,8 @@ def build_comparison(found: Comparison, content: Content, *, title: str) -> Page
     windows = PageFigure(
         "windows",
         "Windows and queue",
-        "A colour a column, six at most; pale: the further runs. Dashed: the mean that a closed form gives.",
+        "A colour a column, six at most: the first run, and pale the further ones, of more than three "
+        "the range of all. Dashed: the mean that a closed form gives.",
         "windows_beside",
         {name: _thinned(table) for name, table in traces.items()},
         {"link": found.link},
@@ -65,9 +61,9 @@ def build_comparison(found: Comparison, content: Content, *, title: str) -> Page
         sections=(
             *sections(("compared", "Side by side", blocks), ("windows", "Windows", drawn)),
             *path_section(first, content),
-            *_source(found.scenario.to_toml()),
+            *source(found.scenario.to_toml()),
         ),
-        footer=_footer(content),
+        footer=footer(content),
     )
 
 
@@ -138,197 +134,14 @@ def _metrics(found: Comparison) -> Sheet:
     )
 
 
-def build_sweep(runs: Run, content: Content, *, title: str) -> Page:
-    """Return the page of many runs: what was varied, and what it did to goodput and queues."""
-    table, axes = sweep_table(runs)
-    figures = list(_sweep_figures(table, axes, content))
-    shown = [*axes, "runs", *_SWEPT]
-    grouped = _grouped(table, axes)
-    caption = "Means over the runs of each setting; goodput is that of all flows together."
-    rows: list[Block] = [sheet("settings", "Settings", caption, grouped, shown, stubs=len(axes))]
-    varied_words = ", ".join(axes) if axes else "the seed alone"
-    return Page(
-        title=title,
-        subtitle=f"{table.height:,} runs; varied: {varied_words}",
-        citation="",
-        banner="",
-        kicker="a sweep",
-        lead=(),
-        summary=(),
-        sections=(
-            *sections(("sweep", "What it comes to", [*figures, *rows])),
-            *path_section(_First(runs), content),  # type: ignore[arg-type]
-            *_source(runs.scenario.to_toml()),
-        ),
-        footer=_footer(content),
-    )
-
-
-class _First:
-    """The first of many runs, as the section on the path sees it."""
-
-    def __init__(self, runs: Run) -> None:
-        self.scenario = runs.scenario
-        self._runs = runs
-
-    def rows(self, table: str) -> list[dict[str, Any]]:
-        return [row for row in self._runs.rows(table) if row.get("cell", 0) == 0]
-
-
-#: The columns of a sweep: heading in figures, factor.
-_SWEPT: Mapping[str, tuple[str, float]] = {
-    "goodput_bps": ("goodput (Mbit/s)", 1e-6),
-    "fairness": ("Jain's fairness index", 1.0),
-    "utilisation": ("use of the busiest link (%)", 100.0),
-    "queue_delay_mean_s": ("mean queueing delay there (ms)", 1e3),
-    "dropped_share": ("dropped there (%)", 100.0),
-    "transfer_p95_s": ("95th percentile of transfer times (s)", 1.0),
-    "startup_s": ("start-up of the video (s)", 1.0),
-    "underflows": ("stalls of the video", 1.0),
-    "stall_s": ("time for which the video stalled (s)", 1.0),
-}
-
-_OF_VIDEOS = ("startup_s", "underflows", "stall_s")
-
-
-def sweep_table(runs: Run) -> tuple[pl.DataFrame, list[str]]:
-    """Return a row a run with what was varied and what came of it, and the names of the former."""
-    settings = varied([json.loads(text) for text in scenario_texts(runs)])
-    axes = [name for name in settings if name != "seed"][:_MOST_AXES]
-    flows = _by_cell(runs.rows("flows"))
-    links = _by_cell(runs.rows("links"))
-    transfers = _by_cell(runs.rows("objects"))
-    videos = _by_cell(runs.rows("videos"))
-    rows: list[dict[str, Any]] = []
-    for cell in range(len(scenario_texts(runs))):
-        rates = [row["goodput_bps"] or 0.0 for row in flows.get(cell, []) if _is_whole(row)]
-        total = sum(rates)
-        squares = sum(rate * rate for rate in rates)
-        busiest = max(
-            (row for row in links.get(cell, []) if _is_whole(row)),
-            key=lambda row: row["utilisation"],
-            default=None,
-        )
-        times = np.sort(
-            [
-                row["completed_s"] - row["requested_s"]
-                for row in transfers.get(cell, [])
-                if row["completed_s"] is not None
-            ]
-        )
-        offered = busiest["offered_packets"] if busiest is not None else 0
-        rows.append(
-            {"cell": cell}
-            | {name: settings[name][cell] for name in axes}
-            | {
-                "goodput_bps": total,
-                "fairness": total**2 / (len(rates) * squares) if len(rates) > 1 and total else None,
-                "utilisation": busiest["utilisation"] if busiest else None,
-                "queue_delay_mean_s": busiest["queue_delay_mean_s"] if busiest else None,
-                "dropped_share": busiest["dropped_packets"] / offered if busiest and offered else None,
-                "transfer_p95_s": percentile(times, 95),
-                **{key: _mean(videos.get(cell, []), key) for key in _OF_VIDEOS},
-            }
-        )
-    overrides = dict.fromkeys(_SWEPT, pl.Float64)
-    return pl.DataFrame(rows, schema_overrides=overrides, infer_schema_length=None), axes
-
-
-def scenario_texts(runs: Run) -> list[str]:
-    """Return the scenarios of many runs as JSON texts."""
-    return [scenario.to_json() for scenario in runs.scenarios]
-
-
-def _by_cell(rows: Sequence[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        found.setdefault(row.get("cell", 0), []).append(row)
-    return found
-
-
-def _mean(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
-    known = [row[key] for row in rows if row[key] is not None]
-    return math.fsum(known) / len(known) if known else None
-
-
-def _is_whole(row: Mapping[str, Any]) -> bool:
-    return row["measure"] == "run"
-
-
-def varied(tables: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the keys in which scenarios differ, by their path, with the value in each."""
-    flat = [dict(_leaves(table, "")) for table in tables]
-    keys = dict.fromkeys(key for leaves in flat for key in leaves)
-    found = {key: [leaves.get(key) for leaves in flat] for key in keys if key != "title"}
-    return {
-        _short(key): values
-        for key, values in found.items()
-        if any(value != values[0] for value in values)
-    }
-
-
-def _leaves(value: Any, at: str) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _leaves(each, f"{at}.{key}" if at else str(key))
-    elif isinstance(value, list) and any(isinstance(each, Mapping) for each in value):
-        for place, each in enumerate(value):
-            name = each.get("name", place) if isinstance(each, Mapping) else place
-            yield from _leaves(each, f"{at}[{name}]")
-    else:
-        yield at, json.dumps(value) if isinstance(value, list) else value
-
-
-def _short(key: str) -> str:
-    return key.removeprefix("topology.").replace("[", " ").replace("].", " ").rstrip("]")
-
-
-def _grouped(table: pl.DataFrame, axes: Sequence[str]) -> list[dict[str, Any]]:
-    means = [pl.col(name).mean() for name in _SWEPT]
-    if not axes:
-        return table.select(pl.len().alias("runs"), *means).to_dicts()
-    grouped = table.group_by(axes, maintain_order=True)
-    return grouped.agg(pl.len().alias("runs"), *means).to_dicts()
-
-
-def _sweep_figures(
-    table: pl.DataFrame, axes: Sequence[str], content: Content
-) -> Iterator[Block]:
-    if not axes:
-        return
-    ordered = _ordered(table, axes)
-    across = max(axes, key=lambda name: table[name].n_unique())
-    others = [name for name in axes if name != across]
-    by = min(others, key=lambda name: table[name].n_unique()) if others else None
-    for value, (label, factor) in _SWEPT.items():
-        if table[value].count() == 0:
-            continue
-        as_map = by is not None and table[by].n_unique() > 3
-        options: dict[str, Any] = {"x": across, "value": value, "label": label, "factor": factor}
-        options |= {"y": by} if as_map else {"by": by}
-        options["title"] = label[:1].upper() + label[1:]
-        yield content.draw(
-            PageFigure(
-                value.removesuffix("_bps").removesuffix("_s"),
-                options["title"],
-                "Means over the runs of each pair." if as_map else "Dots: runs; lines: their means.",
-                "heat_map" if as_map else "sweep",
-                {"sweep": ordered},
-                options,
-            )
-        )
-
-
-def _ordered(table: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
-    return table.select("cell", *axes, *_SWEPT)
-
-
-def _source(text: str) -> Sequence[Any]:
+def source(text: str) -> Sequence[Any]:
+    """Return the section with the first of several scenarios."""
     says = Prose("The first of the scenarios.")
-    return sections(("scenario", "The scenario", (says, Source("Show the file", text[:40_000]))))
+    return sections(("scenario", "The scenario", (says, Source("Show the file", shown_source(text)))))
 
 
-def _footer(content: Content) -> Sequence[Prose]:
+def footer(content: Content) -> Sequence[Prose]:
+    """Return the foot of a page: what made it, and where its data lie."""
     how = f" with <code>{escape(content.command)}</code>" if content.command else ""
     return (
         Prose(

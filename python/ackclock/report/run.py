@@ -15,7 +15,7 @@ from ackclock import traces
 from ackclock.plots.distributions import percentile
 from ackclock.plots.series import EVENTS, MOST_FLOWS, by_flow
 from ackclock.plots.thin import thin_rows
-from ackclock.report.content import Content, PageFigure, sections, sheet
+from ackclock.report.content import Content, PageFigure, sections, sheet, shown_source
 from ackclock.report.page import Block, Page, Prose, Source
 from ackclock.report.scenario import path_hosts, path_links
 from ackclock.results import throughput
@@ -130,6 +130,7 @@ def _lead(run: Run, flows: Sequence[Mapping[str, Any]]) -> Iterator[Prose]:
         index = sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
         said.append(f"Jain's fairness index of their goodputs is {index:.3f}")
     if said:
+        said[0] = said[0][:1].upper() + said[0][1:]
         yield Prose("; ".join(said) + ".")
     failures = run.failures_line()
     if failures is not None:
@@ -176,7 +177,7 @@ def run_sections(run: Run, content: Content) -> Sequence[Any]:
     has_flows = not recorded.is_empty()
     rows: list[Block] = []
     if flows:
-        caption = "Over the whole run, the fastest first."
+        caption = "Over the whole run, the fastest first; srtt: the mean over the ACKs, not over time."
         rows.append(sheet("flows", "Flows", caption, flows, _FLOW_COLUMNS))
     return sections(
         ("flows", "Flows", rows),
@@ -456,10 +457,7 @@ def _thin_playout(known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _scenario_section(run: Run) -> Sequence[Any]:
-    text = run.scenario.to_toml()
-    long = 40_000
-    if len(text) > long:
-        text = text[:long] + f"\n… {len(text) - long:,} more characters"
+    text = shown_source(run.scenario.to_toml())
     says = Prose(
         "The scenario as it was run, with the probes that the figures need. "
         "<code>ackclock run</code> gives the same numbers."

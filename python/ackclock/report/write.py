@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import ackclock
 from ackclock.comparison import Comparison
 from ackclock.report.content import Content
-from ackclock.report.many import build_comparison, build_sweep
+from ackclock.report.many import build_comparison
 from ackclock.report.run import build
+from ackclock.report.sweep import build_sweep
 from ackclock.writing import Folder
 
 if TYPE_CHECKING:
@@ -66,7 +67,9 @@ def fill(
     elif len(found.scenarios) == 1 and "cell" not in found.flows.column_names:
         page = build(found, content, title=title or _title(found.scenario.title))
     else:
-        page = build_sweep(found, content, title=title or _title(found.scenario.title))
+        titles = {scenario.title for scenario in found.scenarios}
+        named = (found.scenario.title if len(titles) == 1 else "") or "A sweep of scenarios"
+        page = build_sweep(found, content, title=title or named)
     content.stage(folder, page, {"core": ackclock.__version__})
     folder.commit()
 
