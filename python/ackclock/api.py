@@ -10,7 +10,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -312,6 +312,23 @@ def simulate_many(
 
 def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]:
     """Allow every run of this process so much memory and so many events.
+
+def check_runs(key: str, scenarios: Iterable[Scenario], each: int) -> None:
+    """Refuse so many runs of each scenario, which ``key`` asks for, before a list is made of them.
+
+    Rows that probes ask for are not counted: they are counted with the runs themselves.
+
+    Raises
+    ------
+    BadInput
+        No memory that is allowed holds what they leave.
+    """
+    texts = [replace(scenario, probes=()).to_json() for scenario in scenarios]
+    try:
+        _core.check_runs(texts, min(each, 2**63))
+    except BadInput as error:
+        raise BadInput(f"{key}: {error}") from None
+
 
     What a run will take is estimated before it begins, and a run that would take more is refused by
     the key that takes most. The limits are 4 GB and 10¹¹ events, about an hour, at first.

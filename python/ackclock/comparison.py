@@ -310,6 +310,8 @@ def compare(
     if not scenario.flows and not scenario.traffic:
         raise BadInput("compare: flow: missing, expected flows or classes of traffic")
     columns = _columns(on, variants)
+    if repeat < 1:
+        raise BadInput(f"compare: repeat: found {repeat}, expected at least 1")
     link = _shared_link(scenario)
     scenario = _probed(scenario, link)
     made: dict[str, Scenario] = {}
@@ -317,6 +319,7 @@ def compare(
         made[title] = _with_variant(scenario, column.variant)
         _check(made[title], column)
     runs: dict[str, list[Run]] = {}
+    api.check_runs("compare: repeat", made.values(), repeat)
     doubts: list[str] = []
     for title, column in columns.items():
         repeats = 1 if column.on == "theory" else repeat

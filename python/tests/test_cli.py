@@ -390,3 +390,20 @@ def test_a_closed_output_is_no_fault(tmp_path: Path, small: ac.Scenario) -> None
     )
     assert (answer.returncode, answer.stderr) == (0, "")
     assert (tmp_path / "out" / "flows.parquet").is_file()
+
+
+def test_as_many_runs_as_no_memory_holds_are_refused(
+    tmp_path: Path, small: ac.Scenario, ackclock: Callable[..., Answer]
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(small.to_toml())
+    for words, key in (
+        (("report", path, "--seeds", 10**9, "--out", tmp_path / "out"), "--seeds"),
+        (("report", path, path, "--seeds", 10**30, "--out", tmp_path / "out"), "--seeds"),
+        (("compare", path, "--on", "sim", "--repeat", 10**9), "compare: repeat"),
+    ):
+        answer = ackclock(*words)
+        assert answer.code == 2
+        assert answer.err.startswith(f"ackclock: {key}: the ")
+        assert "of memory, more than 4.0 GB" in answer.err
+        assert answer.err.count("\n") == 1

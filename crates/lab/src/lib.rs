@@ -48,7 +48,8 @@ pub use routing::{BenchRouter, RouterBench};
 pub use store::{Report, expect_tables, read_table, write, write_reported};
 pub use stream::simulate_to;
 pub use sweep::{
-    MAX_THREADS, SweepError, panic_message, simulate_many, simulate_one, simulate_watched,
+    MAX_THREADS, SweepError, check_runs, panic_message, simulate_many, simulate_one,
+    simulate_watched,
 };
 pub use table::{Table, Tables, check_conservation};
 pub use throughput::throughput;

@@ -757,7 +757,8 @@ mod _core {
     use super::table::{read_table, throughput};
     #[pymodule_export]
     use super::words::{
-        bits_per_second, registry, schema, seconds, senders, share, variant_name, variant_slug,
+        bits_per_second, check_runs, registry, schema, seconds, senders, share, variant_name,
+        variant_slug,
     };
     #[pymodule_export]
     use super::{
