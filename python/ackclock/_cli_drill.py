@@ -13,7 +13,7 @@ import typer
 import ackclock
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson
-from ackclock._nearest import nearest
+from ackclock._nearest import near, nearest
 from ackclock._words import Profile
 from ackclock.errors import BadInput
 from ackclock.exercises import Exercise, exercises
@@ -135,7 +135,11 @@ def _settings(given: Iterable[str]) -> dict[str, str | int]:
 def _script(path: Path, files: ExitStack) -> Path:
     """Return a path of the user's, or that of an exercise if nothing has its name."""
     known = exercises()
-    if is_there(path) or path.name != str(path) or str(path) not in known:
+    if is_there(path) or path.name != str(path):
+        return path
+    if str(path) not in known:
+        if path.suffix != ".pkt" and (close := near(str(path), known)):
+            raise BadInput(f"{path}: no such file; did you mean the exercise `{close}`?")
         return path
     return files.enter_context(as_file(known[str(path)].file))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
+from ackclock._table import of_type
 from ackclock._words import SUBSTRATES, Engine, Profile, Substrate
 from ackclock.errors import BadInput
 from ackclock.results import Run
@@ -307,11 +308,10 @@ def simulate_many(
     """
     if threads is not None and threads < 1:
         raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    if isinstance(scenarios, str | Mapping) or not hasattr(scenarios, "__iter__"):
+        raise BadInput(f"scenarios: found {of_type(scenarios)}, expected a list of ac.Scenario")
     return Run(_core.simulate_many([_text(each) for each in scenarios], threads, progress))
 
-
-def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]:
-    """Allow every run of this process so much memory and so many events.
 
 def check_runs(key: str, scenarios: Iterable[Scenario], each: int) -> None:
     """Refuse so many runs of each scenario, which ``key`` asks for, before a list is made of them.
@@ -329,6 +329,9 @@ def check_runs(key: str, scenarios: Iterable[Scenario], each: int) -> None:
     except BadInput as error:
         raise BadInput(f"{key}: {error}") from None
 
+
+def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]:
+    """Allow every run of this process so much memory and so many events.
 
     What a run will take is estimated before it begins, and a run that would take more is refused by
     the key that takes most. The limits are 4 GB and 10¹¹ events, about an hour, at first.
@@ -446,6 +449,7 @@ def _text(scenario: Scenario | ScenarioFile | str | os.PathLike[str]) -> str:
     if isinstance(scenario, Mapping):
         raise BadInput("scenario: found a dict; write ac.Scenario.from_dict(...) of it")
     if not hasattr(scenario, "to_json"):
-        found = type(scenario).__name__
-        raise BadInput(f"scenario: found a {found}, expected an ac.Scenario or the name of a file")
+        raise BadInput(
+            f"scenario: found {of_type(scenario)}, expected an ac.Scenario or the name of a file"
+        )
     return scenario.to_json()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core, api
 from ackclock._paged import Paged
@@ -263,7 +263,7 @@ def _html(found: Comparison) -> str:
 def compare(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    on: Sequence[Substrate] | None = None,
+    on: str | Sequence[Substrate] | None = None,
     variants: Sequence[str] = (),
     repeat: int = 3,
     progress: Callable[[str], None] | None = None,
@@ -282,7 +282,8 @@ def compare(
         The scenario, or the path of a scenario file. Probes of every flow's changes and of the
         queue are added to it.
     on
-        The substrates. Default: ``("sim", "live")``, and with ``variants`` ``("sim",)``.
+        The substrates, a sequence or a text such as ``"sim,live"``. Default: ``("sim", "live")``,
+        and with ``variants`` ``("sim",)``.
     variants
         Senders, each of which takes the place of every flow's own; without flows, of every traffic
         class's own. Default: the scenario's own.
@@ -368,8 +369,10 @@ def _settled(title: str, runs: dict[str, list[Run]]) -> str | None:
     return f"{why}, so that one run stands for all and there is no interval"
 
 
-def _columns(on: Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
+def _columns(on: str | Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
     """Return what each column is of, by its title."""
+    if isinstance(on, str):
+        on = cast("Sequence[Substrate]", [word.strip() for word in on.split(",")])
     if isinstance(variants, str):
         raise BadInput('compare: variants: expected a list such as ["newreno", "cubic"]')
     substrates = on if on is not None else ("sim",) if variants else ("sim", "live")

@@ -454,7 +454,7 @@ mod tests {
             (
                 "",
                 r#"{"times_ms": "g.txt"}"#,
-                "times_ms: `g.txt`: no such file, expected a file of numbers",
+                "times_ms: `g.txt`: no such file (did you mean `f.txt`?), expected a file of numbers",
             ),
         ];
         for (contents, table, message) in cases {

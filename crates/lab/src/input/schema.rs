@@ -303,6 +303,7 @@ impl<'s> Checker<'s> {
             }
             _ => None,
         }
+            Value::Object(table) => elsewhere::beside(self, table, key),
     }
 
     /// A table with what it must have, a number in its place and examples in the place of texts.
