@@ -20,7 +20,7 @@ from ackclock.extras import needed
 from ackclock.links import Graph
 from ackclock.results import Run
 from ackclock.scenario import Scenario
-from ackclock.senders import difference, senders_of
+from ackclock.senders import notes_on, senders_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -310,17 +310,17 @@ def compare(
         scenario = Scenario.from_file(scenario)
     if not scenario.flows and not scenario.traffic:
         raise BadInput("compare: flow: missing, expected flows or classes of traffic")
-    columns = _columns(on, variants)
     if repeat < 1:
         raise BadInput(f"compare: repeat: found {repeat}, expected at least 1")
+    columns = _columns(on, variants)
     link = _shared_link(scenario)
     scenario = _probed(scenario, link)
     made: dict[str, Scenario] = {}
     for title, column in columns.items():
         made[title] = _with_variant(scenario, column.variant)
         _check(made[title], column)
-    runs: dict[str, list[Run]] = {}
     api.check_runs("compare: repeat", made.values(), repeat)
+    runs: dict[str, list[Run]] = {}
     doubts: list[str] = []
     for title, column in columns.items():
         repeats = 1 if column.on == "theory" else repeat
@@ -344,9 +344,7 @@ def compare(
 def _notes(made: dict[str, Scenario], runs: dict[str, list[Run]], repeat: int) -> Iterator[str]:
     """Yield what to know of a comparison, and keep one run where the seed changes nothing."""
     senders = [sender for each in made.values() for sender in senders_of(each.to_json())]
-    differ = difference(senders)
-    if differ is not None:
-        yield differ
+    yield from notes_on(senders)
     settled: dict[str, list[str]] = {}
     for title in runs if repeat > 1 else ():
         why = _settled(title, runs)
@@ -371,10 +369,10 @@ def _settled(title: str, runs: dict[str, list[Run]]) -> str | None:
 
 def _columns(on: str | Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
     """Return what each column is of, by its title."""
-    if isinstance(on, str):
-        on = cast("Sequence[Substrate]", [word.strip() for word in on.split(",")])
     if isinstance(variants, str):
         raise BadInput('compare: variants: expected a list such as ["newreno", "cubic"]')
+    if isinstance(on, str):
+        on = cast("Sequence[Substrate]", [word.strip() for word in on.split(",")])
     substrates = on if on is not None else ("sim",) if variants else ("sim", "live")
     if not substrates:
         raise BadInput("compare: on: expected at least one substrate")
