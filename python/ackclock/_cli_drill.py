@@ -32,7 +32,10 @@ def drill(
             help="Scripts, folders (every *.pkt in them is run), and names of exercises.",
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the exercises.")] = False,
+    listed: Annotated[
+        bool,
+        typer.Option("--list", help="List the exercises, each with the profile that it is for."),
+    ] = False,
     show: Annotated[
         bool, typer.Option("--print", help="Print exercises with their solutions; run nothing.")
     ] = False,
@@ -92,7 +95,7 @@ def drill(
 ) -> None:
     """Run packetdrill scripts against our own end point, or against this machine's kernel."""
     if listed:
-        printing.print_values({name: exercise.title for name, exercise in exercises().items()})
+        _list(as_json=as_json)
         return
     if not paths:
         raise BadInput(
@@ -120,6 +123,19 @@ def drill(
             print(f"# capture: {printing.plain(capture)}")
     if result.failed:
         raise typer.Exit(EXIT_FAILED)
+
+
+def _list(*, as_json: bool) -> None:
+    """Print the exercises, each with the profile that it is for."""
+    known = exercises().values()
+    if as_json:
+        rows = [{"name": one.name, "profile": one.profile, "title": one.title} for one in known]
+        printing.print_json(rows)
+        return
+    name_width = max(len(one.name) for one in known)
+    profile_width = max(len(one.profile) for one in known)
+    for one in known:
+        print(f"{one.name:<{name_width}}  {one.profile:<{profile_width}}  {one.title}")
 
 
 def _settings(given: Iterable[str]) -> dict[str, str | int]:
