@@ -28,7 +28,7 @@ def drill(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PATH]",
+            metavar="[PATH...]",
             help="Scripts, folders (every *.pkt in them is run), and names of exercises.",
         ),
     ] = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -16,9 +17,10 @@ from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
+import typer
 
 import ackclock as ac
-from ackclock import _entry
+from ackclock import _entry, cli
 from support import Answer, wait_until_it_simulates
 
 ALTMAN = ("--mu", "170", "--lambda", "10", "--tau1", "0.05", "--tau2", "0.05", "--buffer", "5")
@@ -326,7 +328,7 @@ def swallow():
     except BaseException as error:
         raise ImportError("no such package") from error
 
-from ackclock import _entry
+from ackclock import _entry, cli
 sys.modules["ackclock.cli"] = types.SimpleNamespace(main=WHEN)
 _entry.main()
 """
@@ -390,6 +392,14 @@ def test_a_closed_output_is_no_fault(tmp_path: Path, small: ac.Scenario) -> None
     )
     assert (answer.returncode, answer.stderr) == (0, "")
     assert (tmp_path / "out" / "flows.parquet").is_file()
+
+
+def test_help_shows_words_and_no_types_of_python(ackclock: Callable[..., Answer]) -> None:
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    for words in ([], *([name] for name in commands), ["theory", "response"]):
+        said = ackclock(*words, "--help").out
+        assert not re.search(r"<\w|\[x>=|\{\w+\}|\bbool\b", said), said
+    assert "run [OPTIONS] FILE" in ackclock("run", "--help").out
 
 
 def test_as_many_runs_as_no_memory_holds_are_refused(
