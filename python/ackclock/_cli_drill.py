@@ -13,7 +13,7 @@ import typer
 import ackclock
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson, Laws, load_laws
-from ackclock._nearest import nearest
+from ackclock._nearest import near, nearest
 from ackclock._words import Profile
 from ackclock.errors import BadInput
 from ackclock.exercises import Exercise, exercises
@@ -28,11 +28,14 @@ def drill(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PATH]",
+            metavar="[PATH...]",
             help="Scripts, folders (every *.pkt in them is run), and names of exercises.",
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the exercises.")] = False,
+    listed: Annotated[
+        bool,
+        typer.Option("--list", help="List the exercises, each with the profile that it is for."),
+    ] = False,
     show: Annotated[
         bool, typer.Option("--print", help="Print exercises with their solutions; run nothing.")
     ] = False,
@@ -93,7 +96,7 @@ def drill(
 ) -> None:
     """Run packetdrill scripts against our own end point, or against this machine's kernel."""
     if listed:
-        printing.print_values({name: exercise.title for name, exercise in exercises().items()})
+        _list(as_json=as_json)
         return
     load_laws(law)
     if not paths:
@@ -124,6 +127,19 @@ def drill(
         raise typer.Exit(EXIT_FAILED)
 
 
+def _list(*, as_json: bool) -> None:
+    """Print the exercises, each with the profile that it is for."""
+    known = exercises().values()
+    if as_json:
+        rows = [{"name": one.name, "profile": one.profile, "title": one.title} for one in known]
+        printing.print_json(rows)
+        return
+    name_width = max(len(one.name) for one in known)
+    profile_width = max(len(one.profile) for one in known)
+    for one in known:
+        print(f"{one.name:<{name_width}}  {one.profile:<{profile_width}}  {one.title}")
+
+
 def _settings(given: Iterable[str]) -> dict[str, str | int]:
     overrides: dict[str, str | int] = {}
     for setting in given:
@@ -137,7 +153,11 @@ def _settings(given: Iterable[str]) -> dict[str, str | int]:
 def _script(path: Path, files: ExitStack) -> Path:
     """Return a path of the user's, or that of an exercise if nothing has its name."""
     known = exercises()
-    if is_there(path) or path.name != str(path) or str(path) not in known:
+    if is_there(path) or path.name != str(path):
+        return path
+    if str(path) not in known:
+        if path.suffix != ".pkt" and (close := near(str(path), known)):
+            raise BadInput(f"{path}: no such file; did you mean the exercise `{close}`?")
         return path
     return files.enter_context(as_file(known[str(path)].file))
 

@@ -98,7 +98,9 @@ def report(
 def _swept(scenarios: Sequence[ackclock.Scenario], seeds: int) -> ackclock.Run:
     """Simulate every scenario under so many seeds."""
     import ackclock
+    from ackclock.api import check_runs
 
+    check_runs("--seeds", scenarios, seeds)
     runs = [
         replace(scenario, seed=scenario.seed + n, probes=())
         for scenario in scenarios

@@ -29,6 +29,7 @@ __all__ = [
     "bits_per_second",
     "build",
     "check_law",
+    "check_runs",
     "check_scenario",
     "closed_to_programs",
     "copy_file",
@@ -375,6 +376,9 @@ def variant_name(variant: str, profile: str = "rfc") -> str:
 
 def senders(scenario: str) -> str:
     """Return the senders of a scenario (JSON text) with their parts, as JSON: a row an entry. Raises BadInput."""
+
+def check_runs(scenarios: Sequence[str], each: int) -> None:
+    """Refuse so many runs of each scenario (JSON texts) whose results no memory holds."""
 
 def variant_slug(variant: str) -> str:
     """Return the file-name form of a variant's name."""

@@ -1,15 +1,26 @@
-"""The way into the command ``ackclock``: an interrupt is one line also while the rest is loaded."""
+"""The way into the command ``ackclock``, and out of it.
+
+An interrupt is one line whenever it comes, and so is a standard output that cannot be written: a
+disk that is full, a device that is gone.
+"""
 
 from __future__ import annotations
 
 import codecs
+import io
+import os
+import signal
 import sys
 import unicodedata
-from io import TextIOWrapper
-from typing import NoReturn
+from types import FrameType
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self, cast
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["main"]
 
+EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -29,15 +40,117 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
     return "".join(sign if sign.isascii() else "?" for sign in plain), error.end
 
 
-def main() -> NoReturn:
-    """Load the command and run it."""
+class _Interrupts:
+    """The interrupts of this process from here on."""
+
+    def __init__(self) -> None:
+        self.came = False
+        #: True while an interrupt ends the process where it is: while modules are loaded, where it
+        #: could become any error, and once the work is done.
+        self.at_once = True
+        # Where they are ignored, as behind `nohup`, they stay ignored.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._take)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        if self.at_once:
+            os.write(2, b"ackclock: interrupted\n")
+            os._exit(EXIT_INTERRUPTED)
+        signal.default_int_handler(number, frame)
+
+
+class _Output(io.FileIO):
+    """The standard output, which remembers that it could not be written."""
+
+    def __init__(self) -> None:
+        super().__init__(1, "wb", closefd=False)
+        self.lost: OSError | None = None
+
+    def write(self, b: Buffer) -> int:
+        try:
+            return super().write(b)
+        except BrokenPipeError:
+            # Whoever read it has gone, which is no fault.
+            raise
+        except OSError as error:
+            self.lost = error
+            raise
+
+    @classmethod
+    def take(cls) -> Self | None:
+        """Stand in the place of the standard output; None if that is no file of the system's."""
+        there = sys.stdout
+        if type(there) is not io.TextIOWrapper or there.fileno() != 1:
+            return None
+        output = cls()
+        sys.stdout = io.TextIOWrapper(
+            cast("BinaryIO", output) if there.write_through else io.BufferedWriter(output),
+            encoding=there.encoding,
+            errors=there.errors,
+            line_buffering=there.line_buffering,
+            write_through=there.write_through,
+        )
+        return output
+
+    def has_failed(self) -> bool:
+        """Return True, and say so in a line, if something of it was lost."""
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except BrokenPipeError:
+            sys.stdout = None
+        except OSError as error:
+            self.lost = error
+        if self.lost is None:
+            return False
+        # Python would try once more, and say so in lines of its own.
+        sys.stdout = None
+        why = self.lost.strerror
+        print(f"ackclock: cannot write the standard output: {why}", file=sys.stderr)
+        return True
+
+
+def _prepare_streams() -> None:
+    """Let both streams be there, and take every sign."""
+    # A stream that was closed before the start is None. No file opened later takes its number.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nothing = io.BufferedWriter(io.FileIO(os.devnull, "wb"))
+            setattr(sys, name, io.TextIOWrapper(nothing, encoding="utf-8"))
     codecs.register_error("ackclock", _spelt)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in {"strict", "surrogateescape"}:
             stream.reconfigure(errors="ackclock")
+
+
+def main() -> NoReturn:
+    """Load the command and run it."""
+    interrupts = _Interrupts()
+    output = _Output.take()
+    _prepare_streams()
+    code: object = EXIT_FAILED
     try:
         from ackclock.cli import main as command  # noqa: PLC0415 - takes most of the time
+
+        interrupts.at_once = False
+        command()
+    except SystemExit as left:
+        code = left.code
     except KeyboardInterrupt:
-        print("ackclock: interrupted", file=sys.stderr)
-        sys.exit(EXIT_INTERRUPTED)
-    command()
+        code = _say_interrupted()
+    except BaseException:
+        # A command loads modules, too, and Python tells an interrupt in one as an error of that.
+        if interrupts.came:
+            code = _say_interrupted()
+        elif output is None or output.lost is None:
+            raise
+    interrupts.at_once = True
+    if output is not None and output.has_failed():
+        code = code or EXIT_FAILED
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say_interrupted() -> int:
+    print("ackclock: interrupted", file=sys.stderr)
+    return EXIT_INTERRUPTED

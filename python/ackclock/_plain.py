@@ -1,7 +1,8 @@
-"""Reading options of plain types without pydantic, which takes as long as the rest of a start.
+"""Options of plain types: read without pydantic, and shown in plain words.
 
 Typer asks each parameter for what turns text into a value, and makes that of pydantic unless it is
-there already. Numbers and whatever is not known here stay with pydantic.
+there already, which takes as long as the rest of a start. Numbers and whatever is not known here
+stay with pydantic. In ``--help`` Typer shows types of Python, such as ``<list[Path]>``.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ def read_plainly(command: Any) -> None:
             # Each once: the option --help is made when it is first asked for.
             if hasattr(parameter, "type_descriptor") and "get_runtime_param" not in vars(parameter):
                 _let_read(parameter)
+                _let_show(parameter)
         return parameters
 
     command.get_params = get_params
@@ -67,6 +69,38 @@ def _let_read(parameter: Any) -> None:
     plain = _plain(parameter.type_descriptor)
     given = _Given(parameter.get_runtime_param if plain is None else lambda: plain)
     parameter.get_runtime_param = lambda: given
+
+
+def _let_show(parameter: Any) -> None:
+    """Let ``--help`` show a word for the value, and none for a switch."""
+    if parameter.metavar is None:
+        parameter.metavar = _word(parameter)
+    shown = parameter.metavar
+    if parameter.param_type_name == "argument":
+        parameter.display_type_rich = _nothing
+        optional = not parameter.required and not shown.startswith("[")
+        parameter._usage_display_name = lambda: f"[{shown}]" if optional else shown  # noqa: SLF001
+    # "[x>=1]".
+    parameter._get_number_range_help_str = lambda: None  # noqa: SLF001
+
+
+def _nothing(ctx: object) -> None:
+    """Return no text: an argument is shown by its name."""
+
+
+def _word(parameter: Any) -> str:
+    kind = parameter.type_descriptor.annotation
+    if parameter.param_type_name == "argument":
+        return parameter.name.upper() + ("" if parameter.nargs == 1 else "...")
+    if get_origin(kind) is list:
+        (kind,) = get_args(kind)
+    if get_origin(kind) is Literal:
+        return "|".join(get_args(kind))
+    return _WORDS.get(kind, "TEXT")
+
+
+#: The values of options by their types; a switch has none.
+_WORDS: dict[Any, str] = {bool: "", int: "INTEGER", float: "NUMBER", Path: "PATH"}
 
 
 def _plain(descriptor: Any) -> _Plain | None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
 from ackclock import _core
-from ackclock._table import Table
+from ackclock._table import Table, of_type
 from ackclock.errors import BadInput, MissingPackageError
 
 __all__ = ["ScenarioText"]
@@ -98,11 +100,37 @@ class ScenarioText(Table):
         return self.from_dict(self.to_dict())
 
 
+#: The core takes less; of 4300 digits and more Python makes no text.
+_MOST_BITS = 1024
+_LONG_NUMBER = re.compile(r"\d{300}")
+
+
 def _to_json(table: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(table, allow_nan=False)
+        text = json.dumps(table, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise BadInput(f"scenario: {error}") from None
+        key, why = _unwritten(table, "") or ("scenario", str(error))
+        raise BadInput(f"{key}: {why}") from None
+    if _LONG_NUMBER.search(text) and (found := _unwritten(table, "")):
+        raise BadInput(": ".join(found))
+    return text
+
+
+def _unwritten(value: object, key: str) -> tuple[str, str] | None:
+    """Return the first key whose value has no place in a scenario, and why."""
+    if isinstance(value, Mapping):
+        items = [(f"{key}.{name}" if key else str(name), one) for name, one in value.items()]
+    elif isinstance(value, list | tuple):
+        items = [(f"{key}[{place}]", one) for place, one in enumerate(value)]
+    elif isinstance(value, float) and not math.isfinite(value):
+        return key, f"found {value}, expected a finite number"
+    elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return key, "found a whole number of more digits than any key takes"
+    elif value is None or isinstance(value, str | int | float):
+        return None
+    else:
+        return key, f"found {of_type(value)}, which has no place in a scenario"
+    return next((found for name, one in items if (found := _unwritten(one, name))), None)
 
 
 def _to_toml(table: Mapping[str, Any]) -> str:

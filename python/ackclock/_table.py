@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Self, cast
 
@@ -27,6 +27,14 @@ def key(
     if default is MISSING:
         return field(metadata=metadata)
     return field(default=default, metadata=metadata)
+
+
+def of_type(value: object) -> str:
+    """Return the type of a value for a refusal: ``a str``, ``an int``, ``None``."""
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def _to_plain(value: object) -> object:
@@ -137,31 +145,39 @@ class Table:
         """Make tuples of sequences, and of pairs in them."""
         for part in fields(self):
             value = getattr(self, part.name)
-            if part.name not in names or value is None:
+            if part.name not in names:
+                continue
+            if value is None:
+                if part.default is MISSING:
+                    raise self._no_list(part.name, value)
+                # As if it were left out.
+                object.__setattr__(self, part.name, part.default)
                 continue
             if isinstance(value, str | Table | Mapping):
                 if getattr(part.metadata.get("read"), "kind", None):
                     raise self._no_list(part.name, value)
                 continue
+            if not isinstance(value, Iterable):
+                raise self._no_list(part.name, value)
             if part.metadata.get("names"):
                 value = ((first, second) for first, second in value)
+            value = tuple(cast("Iterable[object]", value))
             if kind := getattr(part.metadata.get("read"), "kind", None):
                 self._check_items(part.name, value, kind)
-            object.__setattr__(self, part.name, tuple(value))
+            object.__setattr__(self, part.name, value)
 
     def _no_list(self, name: str, value: object) -> TypeError:
-        found = type(value).__name__
+        found = "None" if value is None else f"one {type(value).__name__}"
         return TypeError(
-            f"{type(self).__name__}: `{name}` is one {found}; write `{name}=[...]`, a list"
+            f"{type(self).__name__}: `{name}` is {found}; write `{name}=[...]`, a list"
         )
 
     def _check_items(self, name: str, values: Sequence[object], kind: str) -> None:
         for place, value in enumerate(values):
-            if isinstance(value, str | Mapping):
+            if not isinstance(value, Table):
                 shown = f"ac.{kind}({value!r})" if isinstance(value, str) else f"ac.{kind}(...)"
                 raise TypeError(
-                    f"{type(self).__name__}: `{name}[{place}]` is a {type(value).__name__}; "
-                    f"write `{shown}`"
+                    f"{type(self).__name__}: `{name}[{place}]` is {of_type(value)}; write `{shown}`"
                 )
 
 

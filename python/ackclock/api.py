@@ -10,11 +10,12 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
+from ackclock._table import of_type
 from ackclock._words import SUBSTRATES, Engine, Profile, Substrate
 from ackclock.errors import BadInput
 from ackclock.results import Run
@@ -307,7 +308,26 @@ def simulate_many(
     """
     if threads is not None and threads < 1:
         raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    if isinstance(scenarios, str | Mapping) or not hasattr(scenarios, "__iter__"):
+        raise BadInput(f"scenarios: found {of_type(scenarios)}, expected a list of ac.Scenario")
     return Run(_core.simulate_many([_text(each) for each in scenarios], threads, progress))
+
+
+def check_runs(key: str, scenarios: Iterable[Scenario], each: int) -> None:
+    """Refuse so many runs of each scenario, which ``key`` asks for, before a list is made of them.
+
+    Rows that probes ask for are not counted: they are counted with the runs themselves.
+
+    Raises
+    ------
+    BadInput
+        No memory that is allowed holds what they leave.
+    """
+    texts = [replace(scenario, probes=()).to_json() for scenario in scenarios]
+    try:
+        _core.check_runs(texts, min(each, 2**63))
+    except BadInput as error:
+        raise BadInput(f"{key}: {error}") from None
 
 
 def allow(memory: str | None = None, events: float | None = None) -> tuple[float, float]:
@@ -429,6 +449,7 @@ def _text(scenario: Scenario | ScenarioFile | str | os.PathLike[str]) -> str:
     if isinstance(scenario, Mapping):
         raise BadInput("scenario: found a dict; write ac.Scenario.from_dict(...) of it")
     if not hasattr(scenario, "to_json"):
-        found = type(scenario).__name__
-        raise BadInput(f"scenario: found a {found}, expected an ac.Scenario or the name of a file")
+        raise BadInput(
+            f"scenario: found {of_type(scenario)}, expected an ac.Scenario or the name of a file"
+        )
     return scenario.to_json()

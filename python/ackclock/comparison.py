@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core, api
 from ackclock._paged import Paged
@@ -20,7 +20,7 @@ from ackclock.extras import needed
 from ackclock.links import Graph
 from ackclock.results import Run
 from ackclock.scenario import Scenario
-from ackclock.senders import difference, senders_of
+from ackclock.senders import notes_on, senders_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -263,7 +263,7 @@ def _html(found: Comparison) -> str:
 def compare(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    on: Sequence[Substrate] | None = None,
+    on: str | Sequence[Substrate] | None = None,
     variants: Sequence[str] = (),
     repeat: int = 3,
     progress: Callable[[str], None] | None = None,
@@ -282,7 +282,8 @@ def compare(
         The scenario, or the path of a scenario file. Probes of every flow's changes and of the
         queue are added to it.
     on
-        The substrates. Default: ``("sim", "live")``, and with ``variants`` ``("sim",)``.
+        The substrates, a sequence or a text such as ``"sim,live"``. Default: ``("sim", "live")``,
+        and with ``variants`` ``("sim",)``.
     variants
         Senders, each of which takes the place of every flow's own; without flows, of every traffic
         class's own. Default: the scenario's own.
@@ -309,6 +310,8 @@ def compare(
         scenario = Scenario.from_file(scenario)
     if not scenario.flows and not scenario.traffic:
         raise BadInput("compare: flow: missing, expected flows or classes of traffic")
+    if repeat < 1:
+        raise BadInput(f"compare: repeat: found {repeat}, expected at least 1")
     columns = _columns(on, variants)
     link = _shared_link(scenario)
     scenario = _probed(scenario, link)
@@ -316,6 +319,7 @@ def compare(
     for title, column in columns.items():
         made[title] = _with_variant(scenario, column.variant)
         _check(made[title], column)
+    api.check_runs("compare: repeat", made.values(), repeat)
     runs: dict[str, list[Run]] = {}
     doubts: list[str] = []
     for title, column in columns.items():
@@ -340,9 +344,7 @@ def compare(
 def _notes(made: dict[str, Scenario], runs: dict[str, list[Run]], repeat: int) -> Iterator[str]:
     """Yield what to know of a comparison, and keep one run where the seed changes nothing."""
     senders = [sender for each in made.values() for sender in senders_of(each.to_json())]
-    differ = difference(senders)
-    if differ is not None:
-        yield differ
+    yield from notes_on(senders)
     settled: dict[str, list[str]] = {}
     for title in runs if repeat > 1 else ():
         why = _settled(title, runs)
@@ -365,10 +367,12 @@ def _settled(title: str, runs: dict[str, list[Run]]) -> str | None:
     return f"{why}, so that one run stands for all and there is no interval"
 
 
-def _columns(on: Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
+def _columns(on: str | Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
     """Return what each column is of, by its title."""
     if isinstance(variants, str):
         raise BadInput('compare: variants: expected a list such as ["newreno", "cubic"]')
+    if isinstance(on, str):
+        on = cast("Sequence[Substrate]", [word.strip() for word in on.split(",")])
     substrates = on if on is not None else ("sim",) if variants else ("sim", "live")
     if not substrates:
         raise BadInput("compare: on: expected at least one substrate")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ackclock import _core
 
-__all__ = ["Sender", "difference", "senders_of"]
+__all__ = ["Sender", "difference", "notes_on", "senders_of"]
 
 #: The parts that are told, and their names in a sentence.
 _PARTS = {"recovery": "recovery", "first_window": "first window"}
@@ -45,6 +45,9 @@ class Sender:
         The words of these parts, whoever chose them.
     spelled
         Those of the two that the scenario names itself.
+    namesake
+        The law that Linux has under the same name, where it is another one, under the profile
+        ``linux``: ``law``, the ``source`` of ours, and the word here for the ``kernels``.
     """
 
     kind: str
@@ -56,6 +59,7 @@ class Sender:
     recovery: str
     first_window: str
     spelled: tuple[str, ...]
+    namesake: dict[str, str] | None = None
 
     @property
     def text(self) -> str:
@@ -78,6 +82,19 @@ def senders_of(scenario: str) -> tuple[Sender, ...]:
         Sender(**row | {"names": tuple(row["names"]), "spelled": tuple(row["spelled"])})
         for row in rows
     )
+
+
+def notes_on(senders: Sequence[Sender]) -> list[str]:
+    """Return a line for each thing about senders that a reader may take for something else."""
+    differ = difference(senders)
+    lines = [] if differ is None else [differ]
+    others = {each.namesake["law"]: each.namesake for each in senders if each.namesake is not None}
+    lines += [
+        f"`{law}` is that of {other['source']} under the profile `linux`, too, and not the "
+        f"kernel's; write `{other['kernels']}` for the kernel's"
+        for law, other in others.items()
+    ]
+    return lines
 
 
 def difference(senders: Sequence[Sender]) -> str | None:

@@ -10,7 +10,7 @@ from itertools import compress, pairwise
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
-from ackclock.senders import difference, senders_of
+from ackclock.senders import notes_on, senders_of
 
 if TYPE_CHECKING:
     from ackclock.results import Run
@@ -50,13 +50,13 @@ def summarise(run: Run) -> dict[str, Any]:
     whole = of("run")
     for row in whole["flows"]:
         row["completion_time_s"] = _completion(objects.get(row["name"]))
-    note = None if run.live or run.theory else difference(senders)
+    notes = [] if run.live or run.theory else notes_on(senders)
     return {
         "title": table.get("title", ""),
         "seed": table.get("seed", 1),
         "duration": table["duration"],
         "random": run.random,
-        "notes": [] if note is None else [note],
+        "notes": notes,
         **whole,
         "traffic": _traffic(run, table.get("traffic", ()), objects, parts),
         "transfers": _transfers(objects),

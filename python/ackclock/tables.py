@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
+from ackclock._nearest import nearest_first
 from ackclock._shown import html_table
 from ackclock.extras import need, needed
 
@@ -20,6 +21,23 @@ __all__ = ["Table", "read_table"]
 
 #: The rows that a notebook shows.
 _ROWS = 10
+
+
+class _ColumnError(KeyError):
+    """No column of a table has this name; its text is one line, and not that line in quotes."""
+
+    def __init__(self, column: object, table: str, known: Sequence[str]) -> None:
+        super().__init__(column)
+        hint = (
+            nearest_first(column, known)
+            if isinstance(column, str)
+            else f", expected one of {', '.join(known)}"
+        )
+        self._line = f"{table}: {column!r} is not a column{hint}"
+
+    def __str__(self) -> str:
+        """Return the line."""
+        return self._line
 
 
 class Table:
@@ -48,7 +66,15 @@ class Table:
         return len(self._core)
 
     def __getitem__(self, column: str) -> list[Any]:
-        """Return the values of a column, None where there is none."""
+        """Return the values of a column, None where there is none.
+
+        Raises
+        ------
+        KeyError
+            There is no such column.
+        """
+        if column not in self.column_names:
+            raise _ColumnError(column, self.name, self.column_names)
         return self._core.column(column)
 
     @property

@@ -110,7 +110,8 @@ class Tcp(Table):
     nagle : {"off", "on", "minshall"}, optional
         When less than a full segment waits: ``"off"``, ``"on"``, or ``"minshall"``.
     syn_retries : int, optional
-        The number of times that a SYN without an answer is sent again.
+        The number of times that a SYN without an answer is sent again; under ``linux`` four more,
+        at one distance, come first, as ``tcp_syn_linear_timeouts`` has it.
     syn_ack_retries : int, optional
         The number of times that a SYN-ACK without an answer is sent again.
     data_retries : int, optional

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -15,9 +17,10 @@ from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
+import typer
 
 import ackclock as ac
-from ackclock import _entry
+from ackclock import _entry, cli
 from support import Answer, wait_until_it_simulates
 
 ALTMAN = ("--mu", "170", "--lambda", "10", "--tau1", "0.05", "--tau2", "0.05", "--buffer", "5")
@@ -295,7 +298,122 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(
             raise KeyboardInterrupt
 
     monkeypatch.setitem(sys.modules, "ackclock.cli", cast("ModuleType", Interrupted()))
-    with pytest.raises(SystemExit) as left:
-        _entry.main()
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit) as left:
+            _entry.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert left.value.code == 130
     assert capsys.readouterr().err == "ackclock: interrupted\n"
+
+
+#: The command, in a process that sends itself an interrupt where the text says.
+_INTERRUPTED = """
+import os, signal, sys, types
+
+def interrupt(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+
+class Loading:
+    # Python 3.11 tells any error of this as one of its own: "Error calling __set_name__".
+    __set_name__ = interrupt
+
+def load():
+    type("Loaded", (), {"it": Loading()})
+
+def swallow():
+    try:
+        load()
+    except BaseException as error:
+        raise ImportError("no such package") from error
+
+from ackclock import _entry, cli
+sys.modules["ackclock.cli"] = types.SimpleNamespace(main=WHEN)
+_entry.main()
+"""
+
+
+@pytest.mark.parametrize("when", ["load", "swallow", "interrupt"])
+def test_an_interrupt_of_modules_that_a_command_loads_is_one_line(when: str) -> None:
+    program = _INTERRUPTED.replace("WHEN", when)
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (answer.returncode, answer.stdout) == (130, "")
+    assert answer.stderr == "ackclock: interrupted\n"
+
+
+def test_an_interrupt_is_one_line_whenever_it_comes(tmp_path: Path, small: ac.Scenario) -> None:
+    # From the moment on at which the package is there: before, Python itself answers.
+    path = tmp_path / "small.toml"
+    path.write_text(small.to_toml())
+    program = "import ackclock._entry as e, sys; print(1, file=sys.stderr, flush=True); e.main()"
+    for hundredths in range(1, 40, 3):
+        with subprocess.Popen(
+            [sys.executable, "-c", program, "run", path],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child:
+            assert child.stderr is not None
+            assert child.stderr.readline() == "1\n"
+            time.sleep(hundredths / 100)
+            child.send_signal(signal.SIGINT)
+            said = child.stderr.read()
+        assert (child.returncode, said) in {(130, "ackclock: interrupted\n"), (0, ""), (-2, "")}
+
+
+@pytest.mark.parametrize(
+    "words", ["--help", "variants", "doctor", "new --print web", "run s.toml", "run s.toml --json",
+              "run s.toml --csv flows", "drill handshake", "schema", "run --help"],
+)  # fmt: skip
+def test_an_output_that_cannot_be_written_is_one_line(
+    tmp_path: Path, small: ac.Scenario, words: str
+) -> None:
+    (tmp_path / "s.toml").write_text(small.to_toml())
+    command = [Path(sys.executable).parent / "ackclock", *words.split()]
+    # A device on which every write fails with ENOSPC (full(4)).
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        answer = subprocess.run(
+            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert answer.returncode == 1
+    assert answer.stderr == (
+        "ackclock: cannot write the standard output: No space left on device\n"
+    )
+
+
+def test_a_closed_output_is_no_fault(tmp_path: Path, small: ac.Scenario) -> None:
+    (tmp_path / "s.toml").write_text(small.to_toml())
+    command = f"'{Path(sys.executable).parent}/ackclock' run s.toml --out out >&-"
+    answer = subprocess.run(
+        ["sh", "-c", command], cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert (tmp_path / "out" / "flows.parquet").is_file()
+
+
+def test_help_shows_words_and_no_types_of_python(ackclock: Callable[..., Answer]) -> None:
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    for words in ([], *([name] for name in commands), ["theory", "response"]):
+        said = ackclock(*words, "--help").out
+        assert not re.search(r"<\w|\[x>=|\{\w+\}|\bbool\b", said), said
+    assert "run [OPTIONS] FILE" in ackclock("run", "--help").out
+
+
+def test_as_many_runs_as_no_memory_holds_are_refused(
+    tmp_path: Path, small: ac.Scenario, ackclock: Callable[..., Answer]
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(small.to_toml())
+    for words, key in (
+        (("report", path, "--seeds", 10**9, "--out", tmp_path / "out"), "--seeds"),
+        (("report", path, path, "--seeds", 10**30, "--out", tmp_path / "out"), "--seeds"),
+        (("compare", path, "--on", "sim", "--repeat", 10**9), "compare: repeat"),
+    ):
+        answer = ackclock(*words)
+        assert answer.code == 2
+        assert answer.err.startswith(f"ackclock: {key}: the ")
+        assert "of memory, more than 4.0 GB" in answer.err
+        assert answer.err.count("\n") == 1

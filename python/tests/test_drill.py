@@ -414,6 +414,13 @@ def test_a_capture_has_also_what_was_not_expected(tmp_path: Path) -> None:
 def test_exercises_pass_with_their_solutions_and_fail_without(
     tmp_path: Path, ackclock: Callable[..., Answer]
 ) -> None:
+    rows = json.loads(ackclock("drill", "--list", "--json").out)
+    # Each exercise names its profile in a line `--profile=`.
+    assert rows[0] == {
+        "name": "handshake",
+        "profile": "rfc",
+        "title": "The three-way handshake (RFC 9293 section 3.5)",
+    }
     listed = ackclock("drill", "--list")
     names = [line.split()[0] for line in listed.out.splitlines()]
     assert names == list(exercises())

@@ -170,6 +170,19 @@ IN_FILES = [
     (VARIANT, 'variant = "bbrv2"\n\n', "did you mean `bbr`?"),
     (VARIANT, 'variant = "newreno-sack"\n\n', "did you mean `newreno+sack`?"),
     (VARIANT, 'variant = "newreno sack"\n\n', "did you mean `newreno+sack`?"),
+    (VARIANT, 'variant = "cubic+iw0"\n\n', "does not take `0`; expected `iw<N>`: N segments, 1 to"),
+    (VARIANT, 'variant = "cubic+iw1001"\n\n', "`iw<N>`: N segments, 1 to 1000"),
+    ('start = "5 s"', "count = 1e9", "expected a whole number from 1 to 1000000"),
+    ('start = "5 s"', "count = 1000001", "expected a whole number from 1 to 1000000"),
+    (LIMIT, 'limit = "1e18 packet"', "(packets are a whole number, in digits alone)"),
+    (LIMIT, 'limit = "1e18 GB"', "(it is too large)"),
+    (LIMIT, 'limit = "-3 packet"', "(it must not be negative)"),
+    (LIMIT, 'limit = "0 BDP"', "(expected a finite number above 0)"),
+    (
+        RATE,
+        'channel = { kind = "trace", times_ms = [3] }',
+        "the mean rate of the channel, by which",
+    ),
     ('profile = "linux"\n\n', 'profile = "Linux"\n\n', "did you mean `linux`?"),
     ('profile = "linux"\n\n', 'profile = "freebsd"\n\n', "`rfc`, `linux` or `ns2`"),
     ('"download"\nevery', '"dowload"\nevery', "did you mean `download`?"),
@@ -206,12 +219,44 @@ def test_a_mistake_in_a_file_is_told_with_what_to_write(
     assert said in first, text
 
 
+PATH_FILE = """\
+duration = "1 s"
+[topology]
+kind = "path"
+rate = "20 Mbit/s"
+rtt = "40 ms"
+%s
+[[flow]]
+variant = "cubic"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('buffer = { kind = "codel" }', 'found a table; write `queue = { kind = "codel" }`'),
+        (
+            'buffer = { kind = "droptail", limit = "9 packet" }',
+            'found a table; write `queue = { kind = "droptail", ... }`',
+        ),
+        ("buffer = { limit = 3 }", "found a table, expected text such as"),
+    ],
+)
+def test_a_queue_in_the_place_of_a_buffer_is_told(tmp_path: Path, line: str, said: str) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(PATH_FILE % line)
+    with pytest.raises(ac.BadInput) as raised:
+        ac.simulate(path)
+    assert f"s.toml:6: topology.buffer: {said}" in str(raised.value)
+
+
 ON_THE_COMMAND_LINE = [
     ("simulate s.toml", "Did you mean `ackclock run`?"),
     ("plot s.toml", "Did you mean `ackclock report`?"),
     ("live s.toml", "Did you mean `ackclock run --on live`?"),
     ("help", "Did you mean `ackclock --help`?"),
-    ("run", "Missing argument 'file'"),
+    ("run", "Missing argument 'FILE'"),
+    ("run t.toml", "t.toml: no such file (did you mean `s.toml`?), expected a scenario file"),
     ("run none.toml", "none.toml: no such file, expected a scenario file"),
     ("run s.toml --seeds 3", "--seed"),
     ("run s.toml --seed x", "expected a whole number"),
@@ -225,6 +270,8 @@ ON_THE_COMMAND_LINE = [
     ("reproduce altman1997 --out /proc/x --quick", "cannot write"),
     ("new webb", "did you mean `web`?"),
     ("drill nosuch", "no such file"),
+    ("drill fast-retransmitt", "no such file; did you mean the exercise `fast-retransmit`?"),
+    ("run s.toml --seed", "--seed"),
     ("theory response --loss x --rtt 0.1", "a share such as"),
     ("theory response --loss 0.01 --rtt x", "a duration such as"),
 ]
@@ -241,6 +288,9 @@ def test_a_mistake_on_the_command_line_is_told_in_one_line(
     assert answer.stderr.startswith("ackclock: ")
     assert answer.stderr.count("\n") == 1, answer.stderr
     assert said in answer.stderr
+
+
+NAN = float("nan")
 
 
 def path_of(rate: object = "20 Mbit/s", rtt: object = "40 ms") -> ac.Path:
@@ -271,9 +321,38 @@ IN_PYTHON = [
     (lambda: run(path_of(), "new-reno"), ac.BadInput, "did you mean `newreno`?"),
     (lambda: run(path_of(), seed="a"), ac.BadInput, "seed: "),
     (lambda: ac.simulate("none.toml"), ac.BadInput, "no such file"),
+    (lambda: run(path_of(rtt=NAN)), ac.BadInput, "topology.rtt: found nan, expected a finite"),
+    (lambda: run(lossy(NAN)), ac.BadInput, "topology.loss: found nan, expected a finite number"),
+    (lambda: made(duration=10**400).check(), ac.BadInput, "duration: found a whole number of more"),
+    (lambda: made(seed=10**5000).check(), ac.BadInput, "seed: found a whole number of more digits"),
+    (lambda: made(title=object()).check(), ac.BadInput, "title: found an object, which has no"),
+    (lambda: made(flows=[3]), TypeError, "`flows[0]` is an int; write `ac.Flow(...)`"),
+    (lambda: made(flows=[None]), TypeError, "`flows[0]` is None; write `ac.Flow(...)`"),
+    (lambda: made(flows=None), TypeError, "`flows` is None; write `flows=[...]`, a list"),
+    (lambda: made(probes=3), TypeError, "`probes` is one int; write `probes=[...]`, a list"),
+    (lambda: ac.simulate_many(None), ac.BadInput, "scenarios: found None, expected a list of ac."),
+    (lambda: ac.simulate_many(made()), ac.BadInput, "scenarios: found a Scenario, expected a list"),
+    (lambda: ac.simulate_many([3]), ac.BadInput, "scenario: found an int, expected an ac.Scenario"),
+    (lambda: ac.simulate(made()).flows["x"], KeyError, "flows: 'x' is not a column, expected one"),
+    (
+        lambda: ac.simulate(made()).flows["goodput"],
+        KeyError,
+        "'goodput' is not a column; did you mean `goodput_bps`?",
+    ),
+    (lambda: ac.compare(made(), on="sim,lab"), ac.BadInput, "`lab` is no substrate, expected one"),
+    (lambda: ac.compare(made(), on="sim", repeat=0), ac.BadInput, "repeat: found 0, expected at"),
     (lambda: ac.theory.response(loss_rate="1 %", rtt_s=0.1), ac.BadInput, "loss_rate = 0.01"),
     (lambda: ac.theory.response(loss_rate=0.01, rtt_s="100 ms"), ac.BadInput, "rtt_s = 0.1"),
 ]
+
+
+def lossy(loss: float) -> ac.Path:
+    return ac.Path("20 Mbit/s", "40 ms", loss=loss)
+
+
+def made(**more: object) -> ac.Scenario:
+    keys: dict[str, object] = {"topology": path_of(), "flows": [ac.Flow("cubic")]}
+    return ac.Scenario(**{**keys, "duration": "1 s", **more})  # type: ignore[arg-type]
 
 
 def run(topology: ac.Topology, variant: str = "cubic", **more: object) -> ac.Run:

@@ -253,6 +253,28 @@ def senders(*variants: str, **more: Any) -> str | None:
     return difference(senders_of(json.dumps(scenario(flow=flows))))
 
 
+def test_a_bbr_that_is_not_the_kernels_is_told(
+    saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
+) -> None:
+    # tcp_bbr.c of Linux is the first version, `bbr1` here; `bbr` is the current draft's.
+    def flow(variant: str, profile: str) -> dict[str, Any]:
+        flow = {"name": "a", "variant": variant, "profile": profile}
+        return scenario(duration="1 s", flow=[flow])
+
+    note = (
+        "`bbr` is that of draft-ietf-ccwg-bbr-06 under the profile `linux`, too, and not the "
+        "kernel's; write `bbr1` for the kernel's"
+    )
+    assert ac.simulate(ac.Scenario.from_dict(flow("bbr", "linux"))).summary()["notes"] == [note]
+    for variant, profile in (("bbr", "rfc"), ("bbr1", "linux"), ("cubic", "linux")):
+        run = ac.simulate(ac.Scenario.from_dict(flow(variant, profile)))
+        assert run.summary()["notes"] == []
+    path = saved(flow("cubic", "linux"))
+    found = ac.compare(path, on="sim", variants=["bbr", "cubic"], repeat=1)
+    assert note in found.notes
+    assert ackclock("run", saved(flow("bbr", "linux"))).err == f"ackclock: {note}\n"
+
+
 @pytest.mark.parametrize(
     "variants",
     [

@@ -22,14 +22,16 @@ struct Kind {
     key: &'static str,
     /// The keys that belong to the file.
     beside: &'static [&'static str],
+    /// True if the first line may be a heading.
+    heading: bool,
     /// The list of the file's rows.
     list: fn(&File<'_>) -> Result<Vec<Value>, Fault>,
 }
 
 const KINDS: [Kind; 3] = [
-    Kind { key: "quantiles", beside: &["unit"], list: quantiles },
-    Kind { key: "series", beside: &["unit", "interval"], list: series },
-    Kind { key: "times_ms", beside: &[], list: times },
+    Kind { key: "quantiles", beside: &["unit"], heading: true, list: quantiles },
+    Kind { key: "series", beside: &["unit", "interval"], heading: true, list: series },
+    Kind { key: "times_ms", beside: &[], heading: false, list: times },
 ];
 
 /// The key of a file in the place of a channel's list.
@@ -167,7 +169,7 @@ fn load(
     }
     let text = read(&path, "expected a file of numbers")
         .map_err(|fault| Fault::new(key, format!("`{name}`: {}", fault.message)))?;
-    let rows = rows(&text)
+    let rows = rows(&text, kind.heading)
         .map_err(|(line, message)| Fault::new(key, format!("`{name}` line {line}: {message}")))?;
     let file = File { key, name, rows, table };
     if file.rows.is_empty() {
@@ -176,17 +178,21 @@ fn load(
     (kind.list)(&file)
 }
 
-/// The numbers of each line that has any. Blanks, commas, semicolons and tabs separate them; `#` begins a comment, and the
-/// first line may be a heading.
-fn rows(text: &str) -> Result<Vec<Row>, (usize, &'static str)> {
+/// The numbers of each line that has any. Blanks, commas, semicolons and tabs separate them; `#` begins a comment, and with
+/// `heading` the first line may be one, in which `nan` and `inf` do not stand.
+fn rows(text: &str, heading: bool) -> Result<Vec<Row>, (usize, &'static str)> {
     let mut rows: Vec<Row> = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let text = text.split('#').next().unwrap_or_default();
         let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
-        let numbers: Option<Vec<f64>> = words
+        let read: Vec<Option<f64>> = words
             .filter(|word| !word.is_empty())
-            .map(|word| word.trim_matches('"').parse().ok().filter(|n: &f64| n.is_finite()))
+            .map(|word| word.trim_matches('"').parse().ok())
             .collect();
+        if read.iter().flatten().any(|number| !number.is_finite()) {
+            return Err((line, "expected numbers"));
+        }
+        let numbers: Option<Vec<f64>> = read.into_iter().collect();
         match numbers {
             Some(numbers) if numbers.is_empty() => {}
             Some(numbers) => {
@@ -195,7 +201,7 @@ fn rows(text: &str) -> Result<Vec<Row>, (usize, &'static str)> {
                 }
                 rows.push(Row { line, numbers });
             }
-            None if rows.is_empty() && line == 1 => {}
+            None if heading && rows.is_empty() && line == 1 => {}
             None => return Err((line, "expected numbers")),
         }
     }
@@ -388,8 +394,20 @@ mod tests {
             json!({ "kind": "trace", "times_ms": [3, 7] })
         );
         assert_eq!(
-            resolved("x\n3\nx\n", trace).unwrap_err(),
-            "file: `f.txt` line 3: expected numbers"
+            resolved("3\nx\n", trace).unwrap_err(),
+            "file: `f.txt` line 2: expected numbers"
+        );
+        // mahimahi's format has no heading; a first line that is no time was left out in silence.
+        for first in ["nan", "inf", "x", "12a"] {
+            assert_eq!(
+                resolved(&format!("{first}\n3\n"), trace).unwrap_err(),
+                "file: `f.txt` line 1: expected numbers"
+            );
+        }
+        // Where a heading may stand, `nan` is none.
+        assert_eq!(
+            resolved("nan\n5\n", rates).unwrap_err(),
+            "file: `f.txt` line 1: expected numbers"
         );
         assert_eq!(
             resolved("3\n", r#"{"kind": "trace"}"#).unwrap_err(),
@@ -449,7 +467,7 @@ mod tests {
             (
                 "",
                 r#"{"times_ms": "g.txt"}"#,
-                "times_ms: `g.txt`: no such file, expected a file of numbers",
+                "times_ms: `g.txt`: no such file (did you mean `f.txt`?), expected a file of numbers",
             ),
         ];
         for (contents, table, message) in cases {

@@ -115,6 +115,28 @@ pub(super) fn meant(
     Some(format!("`{name}` is a key of `{found}`"))
 }
 
+/// The advice on a table with a `kind` at `key`, where no table stands, if a key beside it takes tables of that kind:
+/// `buffer = { kind = "codel" }`.
+pub(super) fn beside(
+    checker: &Checker<'_>,
+    table: &Map<String, Value>,
+    key: &str,
+) -> Option<String> {
+    let (around, name) = key.rsplit_once('.')?;
+    let tables = checker.around(around).pop()?.1;
+    let keys = tables.iter().flat_map(|table| table.properties).filter(|(child, _)| *child != name);
+    for (child, schema) in keys {
+        let Some(forms) = alternatives(checker, schema) else { continue };
+        let (tag, words) = checker.tags(forms);
+        let Some(word) = table.get(tag).and_then(Value::as_str) else { continue };
+        if words.iter().any(|(known, _)| *known == word) {
+            let more = if table.len() > 1 { ", ..." } else { "" };
+            return Some(format!("; write `{child} = {{ {tag} = \"{word}\"{more} }}`"));
+        }
+    }
+    None
+}
+
 /// A word in the place of a table with a `kind`.
 fn as_kind<'s>(
     checker: &Checker<'s>,

@@ -112,3 +112,10 @@ pub(super) fn lone_number(table: &Map<String, Value>) -> Option<&Value> {
     let mut numbers = table.values().filter(|value| value.is_number());
     numbers.next().filter(|_| numbers.next().is_none())
 }
+
+/// The reason why a table that has a channel needs `name`, too.
+pub(super) fn needed_beside(name: &str, table: &Map<String, Value>) -> Option<&'static str> {
+    let of_channel = name == "rate" && table.contains_key("channel");
+    of_channel
+        .then_some("; the mean rate of the channel, by which limits in `BDP` and in time count")
+}

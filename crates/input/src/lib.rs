@@ -225,7 +225,7 @@ pub fn read(path: &Path, expected: &str) -> Result<String, Fault> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| fault(problem(&error)))?;
+        .map_err(|error| fault(problem(&error) + &near_file(path, &error)))?;
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err(fault(format!("is larger than {} MiB", MAX_FILE_BYTES >> 20)));
     }
@@ -245,6 +245,24 @@ pub fn problem(error: &io::Error) -> String {
         io::ErrorKind::IsADirectory => "is a folder".to_owned(),
         kind => format!("cannot be read ({kind})"),
     }
+}
+
+/// The most names of a folder among which the nearest is looked for.
+const MOST_NAMES: usize = 10_000;
+
+/// ` (did you mean ...?)` if there is no file at `path` and one of a near name beside it; or nothing.
+pub(crate) fn near_file(path: &Path, error: &io::Error) -> String {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let (io::ErrorKind::NotFound, Some(name)) = (error.kind(), name) else { return String::new() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let Ok(entries) = folder.unwrap_or(Path::new(".")).read_dir() else { return String::new() };
+    let mut names: Vec<String> = entries
+        .take(MOST_NAMES)
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    // Folders list their names in no order.
+    names.sort_unstable();
+    did_you_mean(name, names.iter().map(String::as_str))
 }
 
 /// `text` on one line, of at most `max_chars`, with control and invisible characters escaped.

@@ -119,7 +119,9 @@ impl<'s> Checker<'s> {
         for name in required(schema) {
             if !table.contains_key(name) {
                 let expected = self.expectation(&properties[name]);
-                return Err(Fault::new(member(key, name), format!("missing, expected {expected}")));
+                let why = hints::needed_beside(name, table).unwrap_or_default();
+                let message = format!("missing, expected {expected}{why}");
+                return Err(Fault::new(member(key, name), message));
             }
         }
         table
@@ -301,6 +303,7 @@ impl<'s> Checker<'s> {
             Value::Array(_) if wants("object").is_some() => {
                 Some(format!("; write `[{key}]`, with one bracket: there is only one"))
             }
+            Value::Object(table) => elsewhere::beside(self, table, key),
             _ => None,
         }
     }

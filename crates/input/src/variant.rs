@@ -2,7 +2,7 @@
 
 use ackclock_sim::scenario::VariantChoice;
 use ackclock_sim::{Names, Scenario};
-use ackclock_tcp::growth::{GrowthChoice, registered_laws};
+use ackclock_tcp::growth::{GrowthChoice, laws_of_linux, registered_laws};
 use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
 use ackclock_tcp::words::Row;
 use ackclock_tcp::{Profile, TcpSpec, Variant};
@@ -136,7 +136,22 @@ fn sender(variant: &Variant, profile: Profile, tcp: &TcpSpec) -> Result<Value, S
         "recovery": Part::Recovery(parts.recovery).spelled(),
         "first_window": first_window,
         "spelled": spelled,
+        "namesake": namesake(variant, profile),
     }))
+}
+
+/// A law that Linux has under the same name, and that is another one here, under the profile `linux`: its word, its
+/// source, and our word for the kernel's.
+fn namesake(variant: &Variant, profile: Profile) -> Option<Value> {
+    let name = variant.to_string();
+    let word = name.split(['+', '(']).next()?;
+    let (ours, _) = laws_of_linux().find(|(ours, kernels)| *kernels == word && *ours != word)?;
+    // `reno` of the kernel is the law `reno` here, too, by another word.
+    let is_other = !laws_of_linux().any(|(known, _)| known == word);
+    let about = REGISTRY.iter().find(|entry| entry.word == word && entry.argument.is_none())?.help;
+    let source = about.rsplit_once('(').map_or(about, |(_, source)| source.trim_end_matches(')'));
+    (profile == Profile::Linux && is_other)
+        .then(|| json!({ "law": word, "source": source, "kernels": ours }))
 }
 
 /// Reads a profile's name, and offers the nearest if there is none.

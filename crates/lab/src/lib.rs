@@ -51,7 +51,9 @@ pub use quantity::{bits_per_second, seconds, share};
 pub use routing::{BenchRouter, RouterBench};
 pub use store::{Report, expect_tables, read_table, write, write_reported};
 pub use stream::simulate_to;
-pub use sweep::{MAX_THREADS, SweepError, simulate_many, simulate_one, simulate_watched, thrown};
+pub use sweep::{
+    MAX_THREADS, SweepError, check_runs, simulate_many, simulate_one, simulate_watched, thrown,
+};
 pub use table::{Table, Tables, check_conservation};
 pub use throughput::throughput;
 

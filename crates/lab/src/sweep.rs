@@ -140,6 +140,39 @@ pub fn simulate_many(
     }
 }
 
+/// A run that is kept, without rows that its scenario asks for: its tables, and its scenario twice, in memory and as text.
+const KEPT_RUN_BYTES: f64 = 20e3;
+
+/// Refuses `each` runs of every scenario whose results together are larger than the memory that is allowed, before a list
+/// of them is made.
+///
+/// # Errors
+/// The number of runs, and the memory that they would take.
+pub fn check_runs(scenarios: &[Scenario], each: u64) -> Result<(), BadInput> {
+    let mut of_one_each = 0.0;
+    for scenario in scenarios {
+        let estimate = scenario
+            .estimate()
+            .map_err(|error| BadInput::new(format_args!("{}: {}", error.key, error.message)))?;
+        of_one_each += estimate.kept_bytes() + KEPT_RUN_BYTES;
+    }
+    let (needed, allowed) = (of_one_each * each as f64, Budget::allowed().memory_bytes);
+    if needed <= allowed {
+        return Ok(());
+    }
+    let runs = scenarios.len() as u128 * u128::from(each);
+    Err(too_large(runs, needed, allowed))
+}
+
+fn too_large(runs: u128, needed: f64, allowed: f64) -> BadInput {
+    BadInput::new(format_args!(
+        "the {runs} runs together would take about {} of memory, more than {}; expected fewer runs or rows, or \
+         `ackclock --memory SIZE` before the command",
+        bytes_in_words(needed),
+        bytes_in_words(allowed),
+    ))
+}
+
 /// The number of runs that fit into the memory at once, beside the rows of all.
 fn runs_at_once(estimates: &[Estimate], budget: Budget) -> Result<usize, BadInput> {
     let rows: f64 = estimates.iter().map(Estimate::kept_bytes).sum();
@@ -150,13 +183,8 @@ fn runs_at_once(estimates: &[Estimate], budget: Budget) -> Result<usize, BadInpu
             (1..MAX_THREADS).take_while(|n| rows + (n + 1) as f64 * largest <= budget.memory_bytes);
         return Ok(1 + fit.count());
     }
-    Err(BadInput::new(format_args!(
-        "the {} runs together would take about {} of memory, more than {}; expected fewer runs or rows, or \
-         `ackclock --memory SIZE` before the command",
-        estimates.len(),
-        bytes_in_words(rows + largest),
-        bytes_in_words(budget.memory_bytes),
-    )))
+    let runs = estimates.len() as u128;
+    Err(too_large(runs, rows + largest, budget.memory_bytes))
 }
 
 /// As many threads as are asked for, or as there are cores.

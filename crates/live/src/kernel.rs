@@ -103,10 +103,9 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
         if !class.access.is_none() {
             return refuse(key("access"), "a live run has no private lines of connections");
         }
-        if matches!(class.app, TrafficApp::Packmime { .. }) {
-            let message = "its delays are private lines, which a live run does not have; expected \
-                           \"request\" or \"bulk\"";
-            return refuse(key("app.kind"), message);
+        if let Some(why) = refused_app(&class.app) {
+            let message = format!("{why}; expected \"request\" or \"bulk\" for a live run");
+            return refuse(key("app.kind"), &message);
         }
         if !matches!(class.variant, VariantChoice::One(_)) {
             return refuse(key("variant"), "expected one sender for a live run");
@@ -125,6 +124,18 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
         }
     }
     Ok(())
+}
+
+/// The reason why a live run has no connections of this application; `None` if it has. Every kind is named here, so
+/// that a new one is not run as something else.
+const fn refused_app(app: &TrafficApp) -> Option<&'static str> {
+    match app {
+        TrafficApp::Bulk { .. } | TrafficApp::Request { .. } => None,
+        TrafficApp::Packmime { .. } => {
+            Some("its delays are private lines, which a live run does not have")
+        }
+        TrafficApp::Browser(_) => Some("a live run has no users who open connections"),
+    }
 }
 
 /// The owner of the end that sends: in a traffic class both ends may.

@@ -770,8 +770,8 @@ mod _core {
     use super::table::{read_table, throughput};
     #[pymodule_export]
     use super::words::{
-        bits_per_second, load_law, load_law_at, registry, schema, seconds, senders, share,
-        variant_name, variant_slug,
+        bits_per_second, check_runs, load_law, load_law_at, registry, schema, seconds, senders,
+        share, variant_name, variant_slug,
     };
     #[pymodule_export]
     use super::worlds::Worlds;

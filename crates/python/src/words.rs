@@ -41,6 +41,15 @@ pub fn senders(scenario: &str) -> PyResult<String> {
     guarded(|| ackclock_lab::senders(&ackclock_lab::from_json(scenario)?))
 }
 
+/// Refuse so many runs of each scenario (JSON texts) whose results no memory holds. Raises ``BadInput``.
+#[pyfunction]
+pub fn check_runs(scenarios: Vec<String>, each: u64) -> PyResult<()> {
+    guarded(|| {
+        let read = scenarios.iter().map(|text| ackclock_lab::from_json(text));
+        ackclock_lab::check_runs(&read.collect::<Result<Vec<_>, _>>()?, each)
+    })
+}
+
 /// Return the file-name form of a variant's name.
 #[pyfunction]
 pub fn variant_slug(variant: &str) -> String {

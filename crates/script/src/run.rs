@@ -429,6 +429,11 @@ impl<S: Stack> Runner<'_, S> {
             self.option(&option.name, &option.value)
                 .map_err(|message| Fault::new(option.span, message))?;
         }
+        if script.events.is_empty() {
+            // Nothing is tried, so that nothing can pass.
+            let message = "no events, expected a packet, a call or a setting";
+            return Err(Fault::new(Span { line: 1, column: 1 }, message).into());
+        }
         // Settings before the first call are in force when it comes; the caller's come last.
         let mut overridden = false;
         for (n, event) in script.events.iter().enumerate() {

@@ -25,7 +25,7 @@ pub struct Comments {
 /// ```
 /// use ackclock_script::{Comments, Settings, drill, tap};
 ///
-/// let good = drill("good.pkt", "// nothing", &Settings::default());
+/// let good = drill("good.pkt", "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3", &Settings::default());
 /// let bad = drill("bad.pkt", "+0 close(3) = 0", &Settings::default());
 /// let mut text = Vec::new();
 /// tap(&[good, bad], Comments::default(), &mut text).unwrap();

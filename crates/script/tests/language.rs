@@ -199,6 +199,11 @@ fn an_error_says_where_it_is_what_was_expected_and_the_nearest_word() {
         "`sysctl -q net.ipv4.tcp_sak=1`",
         "a.pkt:1:2: unknown setting `tcp_sak` (did you mean `tcp_sack`?)",
     );
+    // A script that tries nothing passed.
+    let none = "a.pkt:1:1: no events, expected a packet, a call or a setting";
+    for empty in ["", "\n\n", "// a comment\n", "--strict_end=1\n"] {
+        starts(empty, none);
+    }
     starts("0 > icmp unreachable", "a.pkt:1:5: packets of `icmp` are not supported");
 }
 

@@ -86,6 +86,7 @@ pub struct Flow {
     pub name: String,
     /// The number of flows of this kind.
     #[serde(default = "one::<u32>", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
     /// The sender: a growth law and what differs from its default parts, as in `newreno+iw10`.
     pub variant: Variant,

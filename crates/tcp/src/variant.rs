@@ -375,9 +375,26 @@ fn words(slot: impl Fn(Slot) -> bool) -> String {
     words.join(", ")
 }
 
+/// The error of a part such as `iw0`: its form is known, and its number is not one that it takes.
+fn out_of_range(text: &str, name: &str) -> Option<VariantError> {
+    FORMS.iter().find_map(|form| {
+        let word = form.text.strip_suffix("<N>")?;
+        let number = text.strip_prefix(word).filter(|number| !number.is_empty())?;
+        number.bytes().all(|b| b.is_ascii_digit()).then(|| VariantError::Argument {
+            word: word.to_owned(),
+            argument: number.to_owned(),
+            name: name.to_owned(),
+            expected: format!("`{}`: {}", form.text, form.help),
+        })
+    })
+}
+
 fn parse_part(text: &str, name: &str) -> Result<Part, VariantError> {
     if let Some(part) = Part::parse(text) {
         return Ok(part);
+    }
+    if let Some(error) = out_of_range(text, name) {
+        return Err(error);
     }
     let (word, argument) = split(text);
     let forms: Vec<String> = REGISTRY

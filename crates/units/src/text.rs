@@ -22,7 +22,9 @@ impl ParseError {
         Self { text: text.to_owned(), expected, hint: None, meant: None }
     }
 
-    fn with_hint(mut self, hint: impl Into<String>) -> Self {
+    /// This error, with the reason in a few words.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -32,6 +34,11 @@ impl ParseError {
     pub fn or_rather(mut self, meant: impl Into<String>) -> Self {
         self.meant = Some(meant.into());
         self
+    }
+
+    /// The reason, if one is known.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     /// The text that was most likely meant, if one is known.

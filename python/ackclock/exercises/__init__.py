@@ -17,6 +17,7 @@ __all__ = ["Exercise", "exercises"]
 _TURN = "// Your turn.\n"
 #: A packet that goes out: its time, and the rest.
 _OUT = re.compile(r"^(?:\S+) +> .*$")
+_PROFILE = re.compile(r"^--profile=(\w+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class Exercise:
     def title(self) -> str:
         """The title, with its source."""
         return self.text.splitlines()[0].removeprefix("// ")
+
+    @property
+    def profile(self) -> str:
+        """The profile that it is for, which it names itself."""
+        named = _PROFILE.search(self.text)
+        return "rfc" if named is None else named[1]
 
     def task(self) -> str:
         """Return the script without its solution: a ``?`` stands for each packet that goes out."""

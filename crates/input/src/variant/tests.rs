@@ -48,6 +48,20 @@ fn the_registry_is_json() {
 }
 
 #[test]
+fn a_law_that_is_another_one_in_linux_is_told() {
+    let of = |variant: &str, profile| namesake(&variant.parse().unwrap(), profile);
+    // draft-ietf-ccwg-bbr-06 is `bbr`; tcp_bbr.c of Linux 6.18 is the first version, `bbr1` here.
+    assert_eq!(
+        of("bbr+iw20", Profile::Linux),
+        Some(json!({ "law": "bbr", "source": "draft-ietf-ccwg-bbr-06", "kernels": "bbr1" }))
+    );
+    assert_eq!(of("bbr", Profile::Rfc), None);
+    for same in ["bbr1", "cubic", "reno", "newreno", "vegas", "westwood", "tahoe"] {
+        assert_eq!(of(same, Profile::Linux), None, "{same}");
+    }
+}
+
+#[test]
 fn a_slug_is_fit_for_a_file_name() {
     assert_eq!(variant_slug("newreno+iw3"), "newreno_iw3");
 }

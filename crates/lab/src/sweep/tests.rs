@@ -92,6 +92,15 @@ fn runs_share_the_memory_that_is_allowed() {
 }
 
 #[test]
+fn as_many_runs_as_no_memory_holds_are_refused_before_they_are_listed() {
+    // 20 kB and more each: 4 GB hold 200,000 of them at most.
+    assert!(check_runs(&[scenario(1)], 1000).is_ok());
+    let error = check_runs(&[scenario(1), scenario(1)], 1_000_000_000).unwrap_err().to_string();
+    assert!(error.starts_with("the 2000000000 runs together would take about "), "{error}");
+    assert!(error.ends_with("or `ackclock --memory SIZE` before the command"), "{error}");
+}
+
+#[test]
 fn a_senseless_number_of_threads_is_refused() {
     for threads in [0, 1025] {
         let error = simulate_many(&[], Some(threads), |_| (), || false).unwrap_err();

@@ -148,6 +148,20 @@ fn traffic(class: &str) -> Scenario {
 }
 
 #[test]
+fn a_browsers_users_are_refused_and_not_run_without_pages() {
+    // 20 users opened 20 connections, on which nothing was asked for; the run was called valid.
+    let browser = r#""variant": "cubic", "app": {"kind": "browser", "constants": "surge-1998"}"#;
+    let error = check(&traffic(browser), &[[End::Kernel; 2]; 2]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "traffic[0].app.kind: a live run has no users who open connections; expected \"request\" or \
+         \"bulk\" for a live run"
+    );
+    // Whichever end is our own: it is the applications that are missing.
+    assert!(check(&traffic(browser), &[[End::Own; 2]; 2]).is_err());
+}
+
+#[test]
 fn of_traffic_what_has_private_lines_is_refused() {
     let request = r#""app": {"kind": "request", "response": "1 kB"}"#;
     let kernel = [[End::Kernel; 2]; 2];

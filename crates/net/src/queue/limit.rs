@@ -167,12 +167,13 @@ impl FromStr for Limit {
             return if multiple.is_finite() && multiple > 0.0 {
                 Ok(Self::Bdp(multiple))
             } else {
-                Err(error())
+                Err(error().with_hint("expected a finite number above 0"))
             };
         }
         for unit in ["packets", "packet"] {
             if let Some(number) = text.strip_suffix(unit) {
-                return number.trim().parse().map(Self::packets).map_err(|_| error());
+                let number = number.trim();
+                return number.parse().map(Self::packets).map_err(|_| not_packets(number, error()));
             }
         }
         if let Ok(time) = text.parse() {
@@ -181,13 +182,34 @@ impl FromStr for Limit {
         text.parse().map(|bytes: Bytes| Self::bytes(bytes.get())).map_err(|of_bytes| {
             match Self::meant(text).or(of_bytes.meant().map(str::to_owned)) {
                 Some(meant) => error().or_rather(meant),
-                None => error(),
+                None => match Self::reason(text) {
+                    Some(reason) => error().with_hint(reason),
+                    None => error(),
+                },
             }
         })
     }
 }
 
+/// The error of a number of packets that is none.
+fn not_packets(number: &str, error: ParseError) -> ParseError {
+    let hint = match number.parse::<f64>() {
+        Ok(negative) if negative < 0.0 => "it must not be negative",
+        Ok(large) if large >= 9.2e18 => "it is too large",
+        Ok(_) => "packets are a whole number, in digits alone",
+        Err(_) => return error,
+    };
+    error.with_hint(hint)
+}
+
 impl Limit {
+    /// The reason why a text with a known unit is no limit: as a time or as a volume.
+    fn reason(text: &str) -> Option<String> {
+        let errors = [text.parse::<Duration>().err(), text.parse::<Bytes>().err()];
+        let hints = errors.iter().flatten().filter_map(ParseError::hint);
+        hints.filter(|hint| !hint.contains("unit")).map(str::to_owned).next()
+    }
+
     /// The text that was most likely meant by one that is no limit.
     fn meant(text: &str) -> Option<String> {
         let lower = text.to_lowercase();
@@ -337,6 +359,23 @@ mod tests {
         assert!(
             "much".parse::<Limit>().unwrap_err().to_string().contains("is not a limit such as")
         );
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_is_told_with_the_reason() {
+        for (text, reason) in [
+            ("1e18 packet", "packets are a whole number, in digits alone"),
+            ("1.5 packets", "packets are a whole number, in digits alone"),
+            ("99999999999999999999 packet", "it is too large"),
+            ("-3 packet", "it must not be negative"),
+            ("0 BDP", "expected a finite number above 0"),
+            ("1e18 GB", "it is too large"),
+            ("1e18 s", "it is too large"),
+            ("-1 ms", "it must not be negative"),
+        ] {
+            let said = text.parse::<Limit>().unwrap_err().to_string();
+            assert!(said.ends_with(&format!(" ({reason})")), "{said}");
+        }
     }
 
     #[test]

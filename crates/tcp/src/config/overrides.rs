@@ -80,7 +80,8 @@ overrides! {
     pacing: Pacing => config.pacing = value;
     /// When less than a full segment waits: `"off"`, `"on"`, or `"minshall"`.
     nagle: Nagle => config.nagle = value;
-    /// The number of times that a SYN without an answer is sent again.
+    /// The number of times that a SYN without an answer is sent again; under `linux` four more, at one distance, come
+    /// first, as `tcp_syn_linear_timeouts` has it.
     syn_retries: u32 => config.retries.syn = value;
     /// The number of times that a SYN-ACK without an answer is sent again.
     syn_ack_retries: u32 => config.retries.syn_ack = value;

@@ -198,10 +198,10 @@ pub enum WindowProbe {
 /// The number of times that an unanswered segment is sent again before the connection is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// A SYN.
+    /// A SYN, after those at one distance.
     pub syn: u32,
     /// Retransmissions of a SYN before its timeout doubles each time (Linux's
-    /// `tcp_syn_linear_timeouts`).
+    /// `tcp_syn_linear_timeouts`), on top of `syn`.
     pub linear_syn: u32,
     /// A SYN-ACK.
     pub syn_ack: u32,

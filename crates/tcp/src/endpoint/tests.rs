@@ -307,6 +307,27 @@ fn a_syn_that_is_never_answered_gives_up() {
 }
 
 #[test]
+fn linux_sends_ten_syns_again_before_it_gives_up() {
+    let parts = "cubic".parse::<Variant>().unwrap().resolve(Profile::Linux).unwrap();
+    let mut client = Endpoint::new(Config::new(parts, Profile::Linux));
+    client.connect(Instant::START);
+    let mut sent = Vec::new();
+    let mut now = Instant::START;
+    while client.state() == State::SynSent {
+        now = client.poll_at().unwrap_or(Instant::START);
+        while client.poll_transmit(now).is_some() {
+            sent.push(now.as_nanos() / 1_000_000_000);
+        }
+    }
+    // Linux 6.5 and later (tcp_write_timeout): 4 (tcp_syn_linear_timeouts) and 6 (tcp_syn_retries) come after the
+    // first. Four at 1 s each and a fifth, whose expiry doubles the timeout for the first time: 5 + 2, + 4, + 8, + 16,
+    // + 32; the last waits for 64 s: 67 + 64 = 131. With 6 alone the seventh was the last, at 7 s, given up at 11 s.
+    assert_eq!(sent, [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
+    assert_eq!(now.as_nanos() / 1_000_000_000, 131);
+    assert_eq!(client.failure(), Some(Failure::HandshakeTimedOut));
+}
+
+#[test]
 fn a_reset_with_the_expected_number_ends_the_connection_and_no_other() {
     let mut pair = pair("reno");
     pair.until(100);

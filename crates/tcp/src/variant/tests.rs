@@ -227,6 +227,15 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
         assert!(error(spelling).contains("; expected `Kp"), "{spelling}: {}", error(spelling));
     }
     assert!(error("vegas+standard").contains("Vegas has a slow start of its own"));
+    // RFC 6928 asks for 10; 1000 is the most that the choice takes.
+    for (spelling, number) in [("cubic+iw0", "0"), ("cubic+iw1001", "1001"), ("reno+iw03", "03")] {
+        assert_eq!(
+            error(spelling),
+            format!(
+                "`iw` in `{spelling}` does not take `{number}`; expected `iw<N>`: N segments, 1 to 1000"
+            )
+        );
+    }
     for spelling in
         ["reno+iw0", "reno+iw03", "reno+iw1001", "reno+iw", "reno +iw3", "RENO", "reno(", "reno)"]
     {

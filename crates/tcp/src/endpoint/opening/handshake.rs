@@ -209,7 +209,8 @@ impl Endpoint {
         if self.opening.timer.is_some_and(|at| at <= now) {
             self.opening.timer = None;
             let retries = self.config.retries;
-            let most = if answering { retries.syn_ack } else { retries.syn };
+            // Linux's tcp_write_timeout: those at one distance come on top of tcp_syn_retries.
+            let most = if answering { retries.syn_ack } else { retries.syn + retries.linear_syn };
             self.opening.timeouts += 1;
             if self.opening.timeouts > most {
                 self.fail(Failure::HandshakeTimedOut);
