@@ -100,7 +100,7 @@ def test_rubbish(name: str, content: bytes, work: Path, ackclock: Callable[..., 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run"], ["file"]),
+        (["run"], ["FILE"]),
         (["run", "missing.toml", "--out", "out"], ["missing.toml", "no such file"]),
         (["run", ".", "--out", "out"], ["folder"]),
         (["run", "/dev/null", "--out", "out"], []),
@@ -198,7 +198,7 @@ def test_the_installed_command_leaves_no_traceback(work: Path) -> None:
         ({"seed": 1.5}, "seed"),
         ({"sead": 1}, "seed"),
         ({"duration": "5 m"}, "duration"),
-        ({"duration": float("nan")}, "float"),
+        ({"duration": float("nan")}, "duration: found nan, expected a finite"),
         ({"title": object()}, "object"),
     ],
 )

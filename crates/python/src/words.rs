@@ -45,7 +45,7 @@ pub fn senders(scenario: &str) -> PyResult<String> {
 #[pyfunction]
 pub fn check_runs(scenarios: Vec<String>, each: u64) -> PyResult<()> {
     guarded(|| {
-        let read = scenarios.iter().map(|text| ackclock_lab::from_json(text));
+        let read = scenarios.into_iter().map(|text| ackclock_lab::from_json(&text));
         ackclock_lab::check_runs(&read.collect::<Result<Vec<_>, _>>()?, each)
     })
 }
