@@ -91,9 +91,12 @@ mod tests {
         let text = r#"{
             "duration": "5 s",
             "topology": {"kind": "path", "rate": "10 Mbit/s", "rtt": "40 ms", "buffer": "20 packet"},
-            "flow": [{"variant": "cubic"}, {"variant": "bbr", "start": "0.5 s"}],
-            "measure": [{"name": "half", "from": "2 s", "to": "4 s"}],
-            "probe": [{"flow": "flow-1", "every": "100 ms"}]
+            "flow": [
+                {"name": "one", "variant": "cubic"},
+                {"name": "two", "variant": "bbr", "start": "0.5 s"}
+            ],
+            "measure": [{"name": "half", "from": "2 s", "for": "2 s"}],
+            "probe": [{"flow": "one", "every": "100 ms"}]
         }"#;
         let scenario: Scenario = serde_json::from_str(text).unwrap();
         for step in [1, 7, 1000] {
