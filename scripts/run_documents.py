@@ -32,7 +32,7 @@ BIN = Path(sys.executable).parent
 
 #: The languages of blocks; others are shown and not run.
 RUN = ("sh", "python")
-SHOWN = ("text", "console", "toml", "json", "tap", "packetdrill", "bibtex")
+SHOWN = ("text", "console", "toml", "json", "c", "rust", "tap", "packetdrill", "bibtex")
 
 #: Other programs, which are not ours to test, or are tested by `make`.
 NOT_OURS = ("make", "cargo", "pip", "python3 -m venv", "tshark", "tcpdump", "tcptrace", "cd", ".")

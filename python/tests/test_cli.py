@@ -328,6 +328,8 @@ def swallow():
     except BaseException as error:
         raise ImportError("no such package") from error
 
+# A process in the background may have been begun with interrupts ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from ackclock import _entry, cli
 sys.modules["ackclock.cli"] = types.SimpleNamespace(main=WHEN)
 _entry.main()

@@ -26,7 +26,9 @@ def test_a_scenario_runs_and_says_where_it_is_explained(
     path: Path, ackclock: Callable[..., Answer]
 ) -> None:
     answer = ackclock("run", path)
-    assert (answer.code, answer.err) == (0, "")
+    assert answer.code == 0
+    # A note says that BBR of the draft is another law.
+    assert all("not the kernel's" in line for line in answer.err.splitlines())
     (page,) = re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))
     assert (ROOT / page).is_file()
 
