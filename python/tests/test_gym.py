@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pettingzoo.test import parallel_api_test
 import ackclock as ac
 from ackclock import gym
 from ackclock.gym.tasks import PAYLOAD_BYTES, aurora_link
+from support import ROOT
 
 RNG = np.random.default_rng
 
@@ -268,3 +270,28 @@ def test_laws_are_scored_beside_policies() -> None:
     assert scores[0].throughput_bps == pytest.approx(2e6, rel=0.02)
     assert scores[2].throughput_bps > 2.8e6
     assert all(len(it.rewards) == 4 for it in scores)
+
+
+def test_a_learner_learns() -> None:
+    spec = importlib.util.spec_from_file_location(
+        "learn_aurora", ROOT / "python/ackclock/examples/learners/aurora.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    weights, curve = example.train(12, say=lambda _: None)
+    assert len(curve) == 12
+    scores = gym.score(
+        gym.aurora(),
+        {
+            "untaught": lambda it: example.act(np.zeros_like(weights), it),
+            "taught": lambda it: example.act(weights, it),
+        },
+        laws=(),
+        episodes=100,
+        seed=example.HELD_OUT,
+    )
+    untaught, taught = scores
+    # Twelve of the example's 120 iterations; the intervals do not meet.
+    assert taught.mean - taught.half_width > untaught.mean + untaught.half_width
