@@ -46,7 +46,7 @@ LAW: Mapping[str, frozenset[str]] = {
     # The kernel's TCP is one of the stacks that `script` runs scripts against.
     "live": _CORE | {"wire", "sim", "script", "writer"},
     "script": frozenset({"units", "packet", "tcp", "wire"}),
-    # What people write, read strictly.
+    # Scenario files of people, read strictly.
     "input": frozenset({"units", "net", "sim", "tcp"}),
     # Runs in steps, with senders that do as they are told.
     "learner": frozenset({"units", "tcp", "net", "sim"}),

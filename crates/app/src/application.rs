@@ -177,7 +177,7 @@ mod tests {
         let app: Application = serde_json::from_value(table.clone()).unwrap();
         assert_eq!(serde_json::to_value(&app).unwrap(), table);
         assert_eq!((app.kind(), app.events(Moment::Resume), app.is_sized()), ("cbr", 1, false));
-        // Who asks for a video opens the connection; nobody else does.
+        // The receiver of a video opens the connection; that of no other application does.
         assert!(!app.receiver_opens() && !Application::default().receiver_opens());
         let default = serde_json::to_value(Application::default()).unwrap();
         assert_eq!(default, json!({ "kind": "bulk" }));

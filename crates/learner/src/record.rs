@@ -96,7 +96,7 @@ impl Record {
     ) -> Self {
         let seconds = |time: Option<Duration>| time.map_or(f64::NAN, Duration::as_secs_f64);
         let (first, second) = tally.rtts.split_at(tally.rtts.len() / 2);
-        // What left is what arrived, what is lost, and what is on its way.
+        // Data that was sent has arrived, is lost, or is in flight.
         let sent = tally.delivered.as_f64() + tally.lost.as_f64() + in_flight.as_f64()
             - tally.in_flight_before.as_f64();
         Self {

@@ -19,7 +19,7 @@ _METRICS = 4
 _MOST_COLUMNS = 6
 """Windows are drawn of this many; the bars of more columns lie, each beside its name."""
 _MOST_LINES = 3
-"""Of more runs of a column than this the range is drawn, in which lines could not be told apart."""
+"""The most runs of a column that are drawn as lines; of more the range is drawn."""
 _MOMENTS = 600
 _LETTERS = 84
 """The letters of names that fit into a line above a figure, with a sample of each colour as 8."""

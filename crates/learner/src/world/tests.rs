@@ -182,7 +182,7 @@ fn a_learner_may_follow_a_law() {
     }
 }
 
-/// The same path as of [`scenario`] with one link and nothing else.
+/// A scenario with the path of [`scenario`] as one link, and nothing else.
 fn one_link(queue: &str, loss: &str, more: &str) -> Scenario {
     introduce();
     let text = format!(
