@@ -2,8 +2,6 @@
 //!
 //! A law owns cwnd and ssthresh. [`Growth`] says when each of its methods is called; all but six have defaults.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-
 pub use ackclock_packet::Seq;
 pub use ackclock_tcp::event::{
     Ack, Congestion, Delivery, Established, Limit, LostSegment, Proposal, RateSample, RecoveryEnd,
@@ -12,6 +10,9 @@ pub use ackclock_tcp::event::{
 pub use ackclock_tcp::growth::{Growth, fail};
 pub use ackclock_tcp::law_check::{Broken, Kept, Plan};
 pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
+
+use ackclock_tcp::growth::AnyGrowth;
+use ackclock_tcp::{Profile, Variant};
 
 use crate::Error;
 
@@ -40,13 +41,12 @@ pub fn check_law(name: &str, stories: u64, seed: u64) -> Result<Kept, Box<Broken
     Ok(kept.expect("nobody ends it early"))
 }
 
-/// The result of a run, in which a law may have given up.
-pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(result) => result,
-        Err(payload) => match payload.downcast::<ackclock_tcp::growth::LawFailed>() {
-            Ok(failed) => Err(Error::Law(failed.what)),
-            Err(other) => resume_unwind(other),
-        },
-    }
+/// A new law of the package's own, in its published form, for a transport of yours: of `"cubic"`, that of RFC 9438.
+///
+/// # Errors
+/// The name is none of a sender.
+pub fn built_in(name: &str) -> Result<Box<dyn Growth>, Error> {
+    let parts = name.parse::<Variant>().and_then(|variant| variant.resolve(Profile::Rfc));
+    let parts = parts.map_err(|why| Error::Input(format!("law `{name}`: {why}")))?;
+    Ok(Box::new(AnyGrowth::new(parts.growth)))
 }

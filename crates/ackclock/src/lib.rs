@@ -49,12 +49,17 @@
 //! The surface of this crate is stable within a version; the crates below it are the house's own and are not.
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 
 pub use ackclock_sim::records::Run;
-pub use ackclock_sim::{Names, Scenario, Sent, SentSegment, Transmission};
+pub use ackclock_sim::scenario::Direction;
+pub use ackclock_sim::{Names, Scenario, Sent, SentDatagram, SentSegment, Transmission};
+use ackclock_sim::{Observer, OwnTransport, QueueOf, Transport, Visitors};
 
 pub mod law;
+pub mod queue;
+pub mod transport;
 
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +71,9 @@ pub enum Error {
     /// A law that ended the run: the law, the event, its time, and the fault.
     #[error("{0}")]
     Law(String),
+    /// A queue that ended the run: the time, and the fault.
+    #[error("queue: {0}")]
+    Queue(String),
     /// An observer ended the run.
     #[error("the observer ended the run")]
     Stopped,
@@ -88,6 +96,7 @@ pub struct Simulation<'o> {
     text: Text,
     seed: Option<u64>,
     observed: Option<(Vec<String>, Sees<'o>)>,
+    visitors: Visitors<'o>,
     /// The first thing that was wrong before the run.
     wrong: Option<Error>,
 }
@@ -100,8 +109,8 @@ impl std::fmt::Debug for Simulation<'_> {
 }
 
 impl<'o> Simulation<'o> {
-    const fn of(text: Text) -> Self {
-        Self { text, seed: None, observed: None, wrong: None }
+    fn of(text: Text) -> Self {
+        Self { text, seed: None, observed: None, visitors: Visitors::default(), wrong: None }
     }
 
     /// A run of a scenario that was read before.
@@ -137,6 +146,48 @@ impl<'o> Simulation<'o> {
     ) -> Self {
         let wrong = law::register_law(name, make).err();
         Self { wrong: self.wrong.or(wrong), ..self }
+    }
+
+    /// Puts a queue in front of a link, in the direction from senders to receivers; `make` makes it, for a link of this
+    /// rate, with a random stream of its own. The room for packets is that of the scenario's `buffer`.
+    ///
+    /// The run goes by the reference engine, as every hop is an event there. A link that there is not is told by
+    /// [`run`](Self::run).
+    #[must_use]
+    pub fn queue<Q: queue::Queueing + Clone + std::fmt::Debug + Send + 'static>(
+        mut self,
+        link: &str,
+        mut make: impl FnMut(law::Rate, queue::Stream) -> Q + 'o,
+    ) -> Self {
+        self.visitors.queues.push(QueueOf {
+            link: link.to_owned(),
+            direction: Direction::Forward,
+            make: Box::new(move |rate, random| Box::new(make(rate, random))),
+        });
+        self
+    }
+
+    /// Gives a flow end points of its own in place of TCP's: `make` makes the one that opens and sends, and the one that
+    /// receives. `variant` is what tables call them; that of the scenario is not used, and the flow's application is
+    /// `bulk`.
+    ///
+    /// The run goes by the reference engine. A flow that there is not is told by [`run`](Self::run).
+    #[must_use]
+    pub fn transport<S: Transport + 'static, R: Transport + 'static>(
+        mut self,
+        flow: &str,
+        variant: &str,
+        mut make: impl FnMut(&transport::FlowSetup) -> (S, R) + 'o,
+    ) -> Self {
+        self.visitors.transports.push(OwnTransport {
+            flow: flow.to_owned(),
+            variant: variant.to_owned(),
+            make: Box::new(move |setup| {
+                let (sends, receives) = make(setup);
+                [Box::new(sends), Box::new(receives)]
+            }),
+        });
+        self
     }
 
     /// Another seed than the scenario's.
@@ -182,26 +233,45 @@ impl<'o> Simulation<'o> {
     pub fn run(self) -> Result<Run, Error> {
         let scenario = self.scenario()?;
         let meter = ackclock_sim::Meter::default();
-        let engine = ackclock_sim::Engine::default();
         let names = Names::of(&scenario).map_err(|error| refused(&error))?;
-        let run = law::caught(|| {
-            let Some((links, see)) = self.observed else {
-                return engine.simulate(&scenario, &meter).map_err(|error| refused(&error));
-            };
-            let at = |link: &String| names.links.iter().position(|name| name == link);
-            let Some(found) = links.iter().map(at).collect::<Option<Vec<usize>>>() else {
-                let (found, of) = (links.join(", "), names.links.join(", "));
-                return Err(Error::Input(format!(
-                    "observe: found {found}, expected links of: {of}"
-                )));
-            };
-            let mut seeing = Seeing(see);
-            engine
-                .simulate_observed(&scenario, &found, &mut seeing, &meter)
-                .map_err(|error| refused(&error))
+        let (links, see) = self.observed.unzip();
+        let links = links.unwrap_or_default();
+        let at = |link: &String| names.links.iter().position(|name| name == link);
+        let Some(found) = links.iter().map(at).collect::<Option<Vec<usize>>>() else {
+            let (found, of) = (links.join(", "), names.links.join(", "));
+            return Err(Error::Input(format!("observe: found {found}, expected links of: {of}")));
+        };
+        let mut seeing = see.map(Seeing);
+        let mut observed = seeing.as_mut().map(|seeing| (&*found, seeing as &mut dyn Observer));
+        let visitors = self.visitors;
+        let run = caught(|| {
+            let engine = ackclock_sim::Engine::default();
+            match observed.take() {
+                observed if !visitors.is_empty() => {
+                    ackclock_sim::simulate_visited(&scenario, visitors, observed, &meter)
+                }
+                Some((links, observer)) => {
+                    engine.simulate_observed(&scenario, links, observer, &meter)
+                }
+                None => engine.simulate(&scenario, &meter),
+            }
         })?;
-        run.ok_or(Error::Stopped)
+        run.map_err(|error| refused(&error))?.ok_or(Error::Stopped)
     }
+}
+
+/// The result of a run, in which a law or a queue of a visitor's may have given up.
+fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        let payload = match payload.downcast::<ackclock_tcp::growth::LawFailed>() {
+            Ok(failed) => return Error::Law(failed.what),
+            Err(other) => other,
+        };
+        match payload.downcast::<ackclock_net::queue::QueueFailed>() {
+            Ok(failed) => Error::Queue(failed.what),
+            Err(other) => resume_unwind(other),
+        }
+    })
 }
 
 fn refused(error: &ackclock_sim::ScenarioError) -> Error {
@@ -210,7 +280,7 @@ fn refused(error: &ackclock_sim::ScenarioError) -> Error {
 
 struct Seeing<'o>(Sees<'o>);
 
-impl ackclock_sim::Observer for Seeing<'_> {
+impl Observer for Seeing<'_> {
     fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
         (self.0)(transmission)
     }

@@ -95,3 +95,47 @@ fn a_law_is_checked() {
     let broken = check_law("facaded", 5, 1).unwrap_err();
     assert_eq!(broken.rule, "a window and a rate that a sender can have");
 }
+
+/// First in, first out; or a queue that keeps what it is given.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    keeps: bool,
+    waiting: std::collections::VecDeque<queue::Waiting>,
+}
+
+impl queue::Queueing for Line {
+    fn offer(
+        &mut self,
+        now: law::Instant,
+        packet: queue::Packet,
+        room: &queue::Room,
+        _: &mut queue::Log,
+    ) -> queue::Admission {
+        if !room.fits {
+            return queue::Admission::Refused(queue::Reason::Full);
+        }
+        self.waiting.push_back(queue::Waiting { packet, came: now });
+        queue::Admission::Taken
+    }
+
+    fn next(&mut self, _: law::Instant, _: &mut queue::Log) -> Option<queue::Waiting> {
+        if self.keeps { None } else { self.waiting.pop_front() }
+    }
+
+    fn pop_last(&mut self) -> Option<queue::Packet> {
+        self.waiting.pop_back().map(|waiting| waiting.packet)
+    }
+}
+
+#[test]
+fn a_queue_of_ones_own_stands_in_front_of_a_link() {
+    let house = path("cubic").run().unwrap();
+    let own = path("cubic").queue("bottleneck", |_, _| Line::default()).run().unwrap();
+    assert_eq!(format!("{:?}", house.flows), format!("{:?}", own.flows));
+    let keeps = |_, _| Line { keeps: true, ..Line::default() };
+    let said = path("cubic").queue("bottleneck", keeps).run().unwrap_err().to_string();
+    // The SYN, which is the first packet, finds the link idle.
+    assert_eq!(said, "queue: at 0.000000 s: it gave none of 1 packets that wait");
+    let said = path("cubic").queue("link", |_, _| Line::default()).run().unwrap_err().to_string();
+    assert_eq!(said, "queue of `link`: expected a link of: bottleneck");
+}

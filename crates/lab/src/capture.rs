@@ -191,12 +191,14 @@ impl<'a> Recorder<'a> {
         let mut buffer = [0; MAX_HEADERS];
         let encoded = match &transmission.packet {
             Sent::Segment(sent) => self.encode_segment(sent, &mut buffer),
+            Sent::Datagram(sent) => encode_cross(sent.flow, sent.size.get(), &mut buffer),
             Sent::Cross { source, size } => encode_cross(*source, size.get(), &mut buffer),
         };
         let link = transmission.link;
         let encoded = encoded.map_err(|error| {
             let whose = match &transmission.packet {
                 Sent::Segment(sent) => &self.names.flows[sent.flow],
+                Sent::Datagram(sent) => &self.names.flows[sent.flow],
                 Sent::Cross { source, .. } => &self.names.sources[*source],
             };
             let link = &self.names.links[link];

@@ -19,7 +19,7 @@ use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::Loss;
 use crate::packet::Packet;
 use crate::queue::{
-    Admission, Discipline, Effect, QueueLimit, Reason, Room, Scheduled, Serving, Waiting,
+    Admission, Discipline, Effect, OwnQueue, QueueLimit, Reason, Room, Scheduled, Serving, Waiting,
 };
 
 pub use change::LinkChange;
@@ -193,6 +193,12 @@ impl Link {
             sources: Vec::new(),
             halted: None,
         }
+    }
+
+    /// An idle link behind a visitor's queue, whose room is that of the settings.
+    pub fn behind(queue: Box<dyn OwnQueue>, parts: LinkParts) -> Self {
+        let queue = Queue::Scheduled(Box::new(Scheduled::visiting(queue)));
+        Self { queue, discipline_marks: true, ..Self::new(parts) }
     }
 
     /// True if departures are known as packets come: [`offer`](Self::offer) never says that a packet waits.

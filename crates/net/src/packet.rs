@@ -1,7 +1,7 @@
 //! A packet as a link knows it.
 
 /// A packet's place in the arena of whoever owns the packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(u32);
 
 impl PacketId {

@@ -10,6 +10,7 @@ mod fifo;
 mod fixtures;
 mod limit;
 mod scheduled;
+mod visitor;
 
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, read_by_kind};
@@ -18,8 +19,10 @@ pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, 
 pub use fifo::Waiting;
 pub use limit::{Limit, QueueLimit, QueueUnit};
 pub use scheduled::{Scheduled, Serving};
+pub use visitor::{OwnQueue, QueueFailed};
 
 use crate::check::Refusal;
+use visitor::Visitor;
 
 /// The table of queueing disciplines: each is a file of this folder, and the type of its queue there.
 macro_rules! disciplines {
@@ -97,6 +100,8 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         enum Kind {
             $($Queue($Queue),)*
+            /// A visitor's.
+            Visitor(Visitor),
         }
 
         impl Kind {
@@ -115,6 +120,7 @@ macro_rules! disciplines {
                 let $log = &mut $self.log;
                 match &mut $self.kind {
                     $(Kind::$Queue($queue) => $call,)*
+                    Kind::Visitor($queue) => $call,
                 }
             }};
         }

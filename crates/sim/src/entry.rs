@@ -6,6 +6,7 @@ use crate::observe::Observer;
 use crate::records::{Collector, Run};
 use crate::scenario::Scenario;
 use crate::state::Watcher;
+use crate::visitors::Visitors;
 use crate::{fast, reference};
 
 /// The engine that moves packets. Both leave the same results behind, to the last bit.
@@ -42,7 +43,7 @@ impl Engine {
         scenario: &Scenario,
         meter: &Meter,
     ) -> Result<Option<Run>, ScenarioError> {
-        self.run(scenario, Watcher::Nobody, meter)
+        self.run(scenario, Visitors::default(), Watcher::Nobody, meter)
     }
 
     /// Runs `scenario` while `observer` sees all packets that `links` send, each an index into [`Names::links`](crate::Names::links). `None`
@@ -60,7 +61,7 @@ impl Engine {
         observer: &mut dyn Observer,
         meter: &Meter,
     ) -> Result<Option<Run>, ScenarioError> {
-        self.run(scenario, Watcher::Observer(links, observer), meter)
+        self.run(scenario, Visitors::default(), Watcher::Observer(links, observer), meter)
     }
 
     /// Runs `scenario` while `collector` takes rows. Those that it did not take are in the result, and a collector that
@@ -74,7 +75,7 @@ impl Engine {
         collector: &mut dyn Collector,
         meter: &Meter,
     ) -> Result<Option<Run>, ScenarioError> {
-        self.run(scenario, Watcher::Collector(collector), meter)
+        self.run(scenario, Visitors::default(), Watcher::Collector(collector), meter)
     }
 
     /// Not inlined, so that there is one copy of the loop.
@@ -82,13 +83,14 @@ impl Engine {
     fn run<'o>(
         self,
         scenario: &Scenario,
+        visitors: Visitors<'_>,
         watcher: Watcher<'o>,
         meter: &'o Meter,
     ) -> Result<Option<Run>, ScenarioError> {
         scenario.check()?;
         let run = match self {
             Self::Fast => fast::Engine::new(scenario, watcher, meter)?.run(),
-            Self::Reference => reference::Engine::new(scenario, watcher, meter)?.run(),
+            Self::Reference => reference::Engine::new(scenario, visitors, watcher, meter)?.run(),
         };
         match meter.stuck() {
             Some(at) => {
@@ -102,6 +104,24 @@ impl Engine {
             None => Ok(run),
         }
     }
+}
+
+/// Runs `scenario` with the transports and queues of `visitors`, by the reference engine; `observed` are links, as of
+/// [`Engine::simulate_observed`]. `None` if the observer or the meter ended it.
+///
+/// # Errors
+/// The first key whose value cannot be run; a visitor for a flow or a link that is none.
+pub fn simulate_visited(
+    scenario: &Scenario,
+    visitors: Visitors<'_>,
+    observed: Option<(&[usize], &mut dyn Observer)>,
+    meter: &Meter,
+) -> Result<Option<Run>, ScenarioError> {
+    let watcher = match observed {
+        Some((links, observer)) => Watcher::Observer(links, observer),
+        None => Watcher::Nobody,
+    };
+    Engine::Reference.run(scenario, visitors, watcher, meter)
 }
 
 /// Runs `scenario` from its beginning to its end.

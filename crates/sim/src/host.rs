@@ -2,10 +2,11 @@
 
 use ackclock_app::AnyApp;
 use ackclock_packet::Segment;
-use ackclock_tcp::{Config, Endpoint, State};
+use ackclock_tcp::{Config, Endpoint, SenderStats, State};
 use ackclock_units::{Bytes, Instant};
 
 use crate::objects::NOTHING_AWAITED;
+use crate::visitors::Visiting;
 
 /// One end of a flow: hosts `2 n` and `2 n + 1` are the sender and the receiver of flow `n`, and,
 /// after those of all flows, the client and the server of each slot for connections that come and go.
@@ -46,6 +47,8 @@ pub struct Host {
     pub checksum_errors: u64,
     /// When all of it was acknowledged.
     pub completed: Option<Instant>,
+    /// A visitor's end in place of TCP's, which is never used then.
+    pub visiting: Option<Box<Visiting>>,
 }
 
 impl Host {
@@ -71,6 +74,7 @@ impl Host {
             opens: Instant::NEVER,
             checksum_errors: 0,
             completed: None,
+            visiting: None,
         }
     }
 
@@ -99,9 +103,28 @@ impl Host {
         self.armed = Instant::NEVER;
         if self.unopened && self.opens == now {
             self.unopened = false;
-            self.endpoint.connect(now);
+            match &mut self.visiting {
+                Some(visiting) => visiting.open(now),
+                None => self.endpoint.connect(now),
+            }
         }
         !self.unused
+    }
+
+    /// Data that has arrived in order.
+    pub fn delivered(&self) -> Bytes {
+        self.visiting.as_ref().map_or_else(|| self.endpoint.received(), |own| own.state.delivered)
+    }
+
+    /// The counts of its sender.
+    pub fn stats(&self) -> SenderStats {
+        self.visiting.as_ref().map_or_else(|| *self.endpoint.sender().stats(), |own| own.stats)
+    }
+
+    /// When its connection was established.
+    pub fn established_at(&self) -> Option<Instant> {
+        let endpoint = || self.endpoint.established_at();
+        self.visiting.as_ref().map_or_else(endpoint, |own| own.established_at)
     }
 
     /// Counts a packet that has arrived. Of data, `sent` is when its transmission on the first link began; of an ACK,

@@ -47,14 +47,21 @@ mod stepped;
 mod tests;
 mod topology;
 mod traffic;
+mod visitors;
 
 pub use budget::{Budget, Estimate};
 pub use class::Class;
-pub use entry::{Engine, simulate, simulate_into, simulate_metered, simulate_observed};
+pub use entry::{
+    Engine, simulate, simulate_into, simulate_metered, simulate_observed, simulate_visited,
+};
 pub use error::ScenarioError;
 pub use meter::Meter;
 pub use objects::ObjectLog;
-pub use observe::{Names, Observer, Sent, SentSegment, Transmission};
+pub use observe::{Names, Observer, Sent, SentDatagram, SentSegment, Transmission};
 pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use scenario::Scenario;
 pub use stepped::Stepped;
+pub use visitors::{
+    DATAGRAM_HEADERS, Datagram, Ends, FlowSetup, OwnTransport, QueueOf, Transport, TransportState,
+    Visitors,
+};

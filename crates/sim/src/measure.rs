@@ -327,8 +327,8 @@ impl Measures {
         let flows = hosts
             .chunks_exact(2)
             .map(|ends| FlowSnapshot {
-                delivered_bytes: ends[1].endpoint.received().get(),
-                sender: *ends[0].endpoint.sender().stats(),
+                delivered_bytes: ends[1].delivered().get(),
+                sender: ends[0].stats(),
                 path_rtt_sum_ns: ends[0].path_rtt_sum_ns,
                 path_rtts: ends[0].path_rtts,
                 arrived_packets: ends[1].arrived_packets,
@@ -407,15 +407,15 @@ impl Measures {
             congestion_events: sender(|s| s.congestion_events),
             congestion_events_in_slow_start: sender(|s| s.congestion_events_in_slow_start),
             srtt_mean_s: mean_seconds(sum(|s| s.srtt_sum_ns), sender(|s| s.rtt_samples)),
-            rto_mean_s: mean_seconds(sum(|s| s.rto_sum_ns), sender(|s| s.rtt_samples)),
+            rto_mean_s: mean_seconds(sum(|s| s.rto_sum_ns), sender(|s| s.rtt_samples))
+                .filter(|_| hosts[2 * flow].visiting.is_none()),
             path_rtt_mean_s: mean_seconds(
                 later.path_rtt_sum_ns - earlier.path_rtt_sum_ns,
                 later.path_rtts - earlier.path_rtts,
             ),
-            established_s: by_now(hosts[2 * flow].endpoint.established_at())
-                .map(Instant::as_secs_f64),
+            established_s: by_now(hosts[2 * flow].established_at()).map(Instant::as_secs_f64),
             completed_s: by_now(hosts[2 * flow].completed).map(Instant::as_secs_f64),
-            outcome: Some(outcome(&hosts[2 * flow].endpoint, &hosts[2 * flow + 1].endpoint)),
+            outcome: Some(outcome(&hosts[2 * flow], &hosts[2 * flow + 1])),
         }
     }
 
@@ -516,7 +516,15 @@ fn own(measure: &Measure) -> bool {
 }
 
 /// The state of a flow's connection.
-fn outcome(sender: &Endpoint, receiver: &Endpoint) -> Outcome {
+fn outcome(sender: &Host, receiver: &Host) -> Outcome {
+    if let (Some(sender), Some(receiver)) = (&sender.visiting, &receiver.visiting) {
+        return match () {
+            () if !sender.begun && !receiver.begun => Outcome::NotStarted,
+            () if sender.state.closed && receiver.state.closed => Outcome::Closed,
+            () => Outcome::Open,
+        };
+    }
+    let (sender, receiver) = (&sender.endpoint, &receiver.endpoint);
     let is_over = |end: &Endpoint| matches!(end.state(), State::Closed | State::TimeWait);
     let ends = [sender, receiver];
     Outcome::of_failures(ends.map(Endpoint::failure)).unwrap_or_else(|| {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use ackclock_net::Counters;
-use ackclock_packet::{Flags, IpMeta, Options, Segment};
+use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment};
 use ackclock_units::{Bytes, Instant};
 
 use crate::cross;
@@ -79,6 +79,8 @@ pub struct Transmission {
 pub enum Sent {
     /// A flow's.
     Segment(SentSegment),
+    /// A datagram of a flow with a visitor's transport: only in runs that have one.
+    Datagram(SentDatagram),
     /// A cross-traffic source's.
     Cross {
         /// The source, an index into [`Names::sources`].
@@ -86,6 +88,19 @@ pub enum Sent {
         /// Its length, all headers included.
         size: Bytes,
     },
+}
+
+/// A datagram of a flow with a visitor's transport.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SentDatagram {
+    /// The flow, an index into [`Names::flows`].
+    pub flow: usize,
+    /// True if the end that opened the connection sent it.
+    pub from_client: bool,
+    /// Its length, all headers included.
+    pub size: Bytes,
+    /// Its field for congestion marks.
+    pub ecn: Ecn,
 }
 
 /// A flow's packet.

@@ -8,6 +8,7 @@ use crate::links::Links;
 use crate::records::{EventWatch, FlowSamples, LinkSamples, Run, SenderState};
 use crate::scenario::{Every, Probe, Scenario, What};
 use crate::topology::Layout;
+use crate::visitors::Visiting;
 
 #[derive(Clone, Debug)]
 enum Subject {
@@ -217,6 +218,10 @@ impl Probes {
     }
 
     fn note_events(&mut self, flow: usize, now: Instant, host: &Host, run: &mut Run) {
+        if host.visiting.is_some() {
+            // Nothing is known of the repairs of a visitor's transport.
+            return;
+        }
         let watch = &mut self.events[flow];
         let mut kinds = [None; 8];
         let mut count = 0;
@@ -251,6 +256,9 @@ impl Probes {
 
 #[inline]
 fn values(wanted: Wanted, now: Instant, ends: &[Host]) -> FlowValues {
+    if let Some(own) = &ends[0].visiting {
+        return visiting_values(wanted, own);
+    }
     let sender = ends[0].endpoint.sender();
     let mut values = FlowValues::NOTHING;
     if wanted.cwnd {
@@ -276,6 +284,20 @@ fn values(wanted: Wanted, now: Instant, ends: &[Host]) -> FlowValues {
     values
 }
 
+/// The values of a visitor's sender, as far as it tells them.
+fn visiting_values(wanted: Wanted, own: &Visiting) -> FlowValues {
+    let bytes =
+        |wanted: bool, value: Option<Bytes>| value.filter(|_| wanted).map_or(NONE, Bytes::get);
+    let srtt = own.state.srtt.filter(|_| wanted.srtt);
+    FlowValues {
+        cwnd: bytes(wanted.cwnd, own.state.cwnd),
+        ssthresh: bytes(wanted.ssthresh, own.state.ssthresh),
+        in_flight: bytes(wanted.in_flight, own.state.in_flight),
+        srtt_ns: srtt.map_or(NONE, Duration::as_nanos),
+        ..FlowValues::NOTHING
+    }
+}
+
 fn record_flow(
     samples: &mut FlowSamples,
     now: Instant,
@@ -293,11 +315,14 @@ fn record_flow(
     samples.srtt_s.push(seconds(values.srtt_ns));
     samples.in_flight_segments.push(segments(values.in_flight));
     samples.playout_s.push(seconds(values.playout_ns));
-    let sender = host.endpoint.sender();
-    let (acked, stats) = (sender.acked(), sender.stats());
+    let (sender, stats) = (host.endpoint.sender(), host.stats());
+    let (acked, outstanding) = match &host.visiting {
+        None => (sender.acked(), sender.sent().saturating_sub(sender.acked())),
+        Some(own) => (own.state.acked, own.state.in_flight.unwrap_or_default()),
+    };
     let short = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
     samples.acked_bytes.push(acked.get());
-    samples.outstanding_bytes.push(short(sender.sent().saturating_sub(acked).get()));
+    samples.outstanding_bytes.push(short(outstanding.get()));
     samples.segments_retransmitted.push(short(stats.segments_retransmitted));
     let resent = stats.segments_retransmitted > 0;
     samples.resent_at_bytes.push(if resent { stats.resent_at as f64 } else { f64::NAN });

@@ -10,8 +10,7 @@ mod packet;
 use ackclock_app::AnyApp;
 use ackclock_net::path::{Change, Progress, Step};
 use ackclock_net::{
-    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Link, Packet, Path,
-    SourceCounters,
+    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Packet, Path, SourceCounters,
 };
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;
@@ -27,9 +26,10 @@ use crate::meter::Meter;
 use crate::observe::Taps;
 use crate::records::Run;
 use crate::scenario::Scenario;
-use crate::setup::{FlowHosts, link_parts, routers};
+use crate::setup::{FlowHosts, links, routers};
 use crate::state::{MOST_AT_ONE_MOMENT, RunState, Watcher, index};
 use crate::topology::{Layout, flow_entries, flow_names};
+use crate::visitors::Visitors;
 use packet::SimPacket;
 
 /// A run in progress.
@@ -50,20 +50,21 @@ impl<'o> Engine<'o> {
     /// Sets up a run of a checked scenario.
     pub fn new(
         scenario: &Scenario,
+        mut visitors: Visitors<'_>,
         watcher: Watcher<'o>,
         meter: &'o Meter,
     ) -> Result<Self, ScenarioError> {
         let entries = flow_entries(scenario);
         let names = flow_names(scenario, &entries);
         let layout = Layout::new(scenario, &entries)?;
-        let mut path =
-            Path::new(link_parts(scenario, &layout).into_iter().map(Link::new).collect());
+        let mut path = Path::new(links(scenario, &layout, &mut visitors)?);
         for (wire, router) in routers(scenario, &layout) {
             path.add_router(wire, router);
         }
-        let flows = FlowHosts::new(scenario, &entries, &names, |n| {
+        let mut flows = FlowHosts::new(scenario, &entries, &names, |n| {
             path.add_paths(&layout.paths[n], None, index(2 * n))
         })?;
+        flows.visit(scenario, (&entries, &names), &mut visitors.transports)?;
         for change in path_changes(scenario, &entries, &names, &layout) {
             let mut routes = Vec::new();
             for (flow, [there, back]) in change.routes {

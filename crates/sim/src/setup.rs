@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use ackclock_net::path::Router;
-use ackclock_net::{FeedbackRouter, Impairments, LinkParts, QuickStartRouter};
+use ackclock_net::{FeedbackRouter, Impairments, Link, LinkParts, QuickStartRouter};
 use ackclock_tcp::{Config, Endpoint};
-use ackclock_units::Instant;
 use ackclock_units::random::Stream;
+use ackclock_units::{Bytes, Instant};
 
 use crate::error::ScenarioError;
 use crate::host::Host;
@@ -14,6 +14,7 @@ use crate::plan::{FlowStart, flow_starts};
 use crate::records::Run;
 use crate::scenario::Scenario;
 use crate::topology::{Layout, Wire};
+use crate::visitors::{DATAGRAM_HEADERS, FlowSetup, OwnTransport, QueueOf, Visiting, Visitors};
 
 /// The parts of each link of `layout`, with random streams of its own.
 pub fn link_parts(scenario: &Scenario, layout: &Layout) -> Vec<LinkParts> {
@@ -39,6 +40,37 @@ pub fn link_parts(scenario: &Scenario, layout: &Layout) -> Vec<LinkParts> {
             }
         })
         .collect()
+}
+
+/// The links of `layout`, behind the queues of visitors where there are any.
+///
+/// # Errors
+/// A queue of a link that is none.
+pub fn links(
+    scenario: &Scenario,
+    layout: &Layout,
+    visitors: &mut Visitors<'_>,
+) -> Result<Vec<Link>, ScenarioError> {
+    for own in &visitors.queues {
+        if layout.wire(&own.link, own.direction).is_none() {
+            let links: Vec<&str> = layout.wires.iter().step_by(2).map(|wire| &*wire.name).collect();
+            let key = format!("queue of `{}`", own.link);
+            return Err(ScenarioError::new(
+                &key,
+                &format!("expected a link of: {}", links.join(", ")),
+            ));
+        }
+    }
+    let parts = link_parts(scenario, layout).into_iter().zip(&layout.wires);
+    let links = parts.map(|(parts, wire)| {
+        let meant =
+            |own: &&mut QueueOf<'_>| own.link == wire.name && own.direction == wire.direction;
+        match visitors.queues.iter_mut().rev().find(meant) {
+            Some(own) => Link::behind((own.make)(parts.config.rate, parts.queue.clone()), parts),
+            None => Link::new(parts),
+        }
+    });
+    Ok(links.collect())
 }
 
 /// The routers of `layout`, by the wire behind each.
@@ -116,6 +148,55 @@ impl FlowHosts {
             }
         }
         Ok(all)
+    }
+
+    /// Puts the ends of visitors in place of TCP's.
+    ///
+    /// # Errors
+    /// A flow that is none, or that does not just send data.
+    pub fn visit(
+        &mut self,
+        scenario: &Scenario,
+        (entries, names): (&[usize], &[String]),
+        transports: &mut [OwnTransport<'_>],
+    ) -> Result<(), ScenarioError> {
+        for OwnTransport { flow, variant, make } in transports {
+            let mut found = false;
+            for (n, name) in names.iter().enumerate() {
+                let spec = &scenario.flows[entries[n]];
+                if name != flow && spec.name != *flow {
+                    continue;
+                }
+                found = true;
+                let Some(volume) = spec.app.transfer() else {
+                    let why = format!(
+                        "found `{}`, expected `bulk`, as the flow has a transport of its own",
+                        spec.app.kind()
+                    );
+                    return Err(ScenarioError::new(&format!("flow[{}].app", entries[n]), &why));
+                };
+                let mss = u32::from(self.hosts[2 * n].endpoint.sender().mss().get());
+                let setup = FlowSetup {
+                    name: name.clone(),
+                    volume: (volume != Bytes::UNLIMITED).then_some(volume),
+                    // A segment has 40 bytes of headers, a datagram 28.
+                    largest_payload: mss + 40 - DATAGRAM_HEADERS,
+                    seed: Stream::new(scenario.seed, &format!("flow {name} transport")).next_seed(),
+                };
+                let ends = make(&setup);
+                for (host, end) in self.hosts[2 * n..].iter_mut().zip(ends) {
+                    host.visiting = Some(Box::new(Visiting::new(end)));
+                    // Its state is asked for after each event.
+                    host.sized = false;
+                }
+                variant.clone_into(&mut self.variants[n]);
+            }
+            if !found {
+                let (key, of) = (format!("transport of `{flow}`"), names.join(", "));
+                return Err(ScenarioError::new(&key, &format!("expected a flow of: {of}")));
+            }
+        }
+        Ok(())
     }
 
     /// The hosts that open connections: (when, which).

@@ -13,6 +13,7 @@ mod moments;
 mod quick_start;
 mod traffic;
 mod video;
+mod visitors;
 mod web;
 
 fn scenario(text: &str) -> Scenario {

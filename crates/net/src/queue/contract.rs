@@ -149,6 +149,16 @@ impl Log {
         self.effects.is_empty()
     }
 
+    /// The number of effects that were not taken.
+    pub const fn len(&self) -> usize {
+        self.effects.len()
+    }
+
+    /// The effects behind the first `before`.
+    pub fn since(&self, before: usize) -> &[Effect] {
+        &self.effects[before..]
+    }
+
     /// The effects that are not in the counters yet.
     #[inline]
     pub fn uncounted(&mut self) -> &[Effect] {

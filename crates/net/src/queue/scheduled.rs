@@ -5,6 +5,7 @@ use ackclock_units::{Instant, Rate};
 
 use super::contract::{Admission, Log, Queueing, Reason, Room};
 use super::fifo::Waiting;
+use super::visitor::{OwnQueue, Visitor};
 use super::{Discipline, Kind, each_kind};
 use crate::packet::{Packet, PacketId, PacketKind};
 
@@ -36,11 +37,19 @@ impl Scheduled {
         if discipline.knows_departures() {
             return None;
         }
-        let kind = Kind::new(discipline, rate, random);
+        Some(Self::of(Kind::new(discipline, rate, random)))
+    }
+
+    /// An empty queue of a visitor's.
+    pub fn visiting(queue: Box<dyn OwnQueue>) -> Self {
+        Self::of(Kind::Visitor(Visitor::new(queue)))
+    }
+
+    fn of(kind: Kind) -> Self {
         let nothing =
             Packet { id: PacketId::new(0), size: 0, class: 0, kind: PacketKind::flow(false) };
         let serving = Serving { packet: nothing, started: Instant::START, departs: Instant::NEVER };
-        Some(Self { kind, serving, log: Log::default() })
+        Self { kind, serving, log: Log::default() }
     }
 
     /// The packet being sent, if there is one.

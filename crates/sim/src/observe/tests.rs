@@ -71,6 +71,7 @@ fn row<'a>(run: &'a Run, link: &str, direction: Direction) -> &'a LinkRow {
 fn size(packet: &Sent) -> u64 {
     match packet {
         Sent::Segment(sent) => sent.segment.wire_size().get(),
+        Sent::Datagram(sent) => sent.size.get(),
         Sent::Cross { size, .. } => size.get(),
     }
 }
@@ -159,6 +160,7 @@ fn segments_say_who_sends_them_and_by_how_much_their_windows_are_shifted() {
                     assert!(sent.window_shift > 0, "{sent:?}");
                 }
             }
+            Sent::Datagram(_) => unreachable!("no flow has a transport of its own"),
             Sent::Cross { source, size } => {
                 assert_eq!(size.get(), [500, 700][source]);
                 assert_eq!(each.direction == Direction::Reverse, source == 1);

@@ -10,15 +10,21 @@ use super::packet::SimPacket;
 use crate::class::Class;
 use crate::events::Events;
 use crate::state::index;
+use crate::visitors::{DATAGRAM_HEADERS, Datagram};
 
 impl Engine<'_> {
     /// A packet arrives at the host that it is for.
     pub(super) fn arrive(&mut self, now: Instant, delivery: Delivery<SimPacket>) {
         let Delivery { to, payload: packet, corrupted, first_sent } = delivery;
-        let SimPacket { segment, ip, options, echo, .. } = packet;
+        let SimPacket { segment, ip, options, echo, datagram, .. } = packet;
         let h = to as usize;
         if corrupted {
             self.state.hosts[h].checksum_errors += 1;
+            return;
+        }
+        if let Some(datagram) = datagram {
+            let datagram = Datagram { ecn: ip.ecn, ..datagram };
+            self.receive_datagram(now, h, datagram, [first_sent, echo]);
             return;
         }
         let opens = h >= self.state.static_hosts && segment.flags.contains(Flags::SYN);
@@ -33,6 +39,10 @@ impl Engine<'_> {
 
     /// A host's application and end point do what they can, and its timer is set.
     pub(super) fn service_host(&mut self, now: Instant, h: usize) {
+        if self.state.hosts[h].visiting.is_some() {
+            self.service_visitor(now, h);
+            return;
+        }
         let host = &mut self.state.hosts[h];
         host.app_at = host.app.poll(now, &mut host.endpoint, &mut self.state.notes);
         self.take_notes(now, h);
@@ -49,6 +59,68 @@ impl Engine<'_> {
         // A timer that moved back is left alone: it fires early and is set anew.
         if next < host.armed {
             host.armed = next;
+            self.agenda.add(next.max(now), Class::Timer, index(h));
+        }
+        if host.watched {
+            self.sample(now, h);
+        }
+    }
+
+    /// A datagram arrives at a visitor's end. Of data, `sent` is when its transmission on the first link began; `echo`
+    /// is that moment of the datagram with data that came before this one was sent.
+    fn receive_datagram(
+        &mut self,
+        now: Instant,
+        h: usize,
+        datagram: Datagram,
+        [sent, echo]: [Instant; 2],
+    ) {
+        let host = &mut self.state.hosts[h];
+        let Some(own) = &mut host.visiting else { return };
+        let size = datagram.payload.len() as u64 + u64::from(DATAGRAM_HEADERS);
+        own.begun = true;
+        own.transport.receive(now, datagram);
+        own.note(now);
+        if h % 2 == 1 {
+            host.echo = sent;
+            host.arrived_packets += 1;
+            host.arrived_bytes += size;
+        } else {
+            own.sample_srtt();
+            if echo != Instant::NEVER {
+                host.path_rtt_sum_ns += u128::from(now.since(echo).as_nanos());
+                host.path_rtts += 1;
+            }
+        }
+        self.service_host(now, h);
+    }
+
+    /// A visitor's end does what it can, and its timer is set.
+    fn service_visitor(&mut self, now: Instant, h: usize) {
+        let host = &mut self.state.hosts[h];
+        let (flow, end) = (host.flow, host.first_hop);
+        let Some(own) = &mut host.visiting else { return };
+        if !own.begun {
+            return;
+        }
+        if own.transport.wake_at().is_some_and(|at| at <= now) {
+            own.transport.wake(now);
+        }
+        while let Some(datagram) = own.transport.transmit(now) {
+            own.stats.segments_sent += 1;
+            let mut echo = Instant::NEVER;
+            if h % 2 == 1 {
+                std::mem::swap(&mut echo, &mut host.echo);
+            }
+            self.path.send(now, end, SimPacket::of_visitor(datagram, flow, index(h), echo));
+        }
+        own.note(now);
+        if own.state.completed {
+            host.completed.get_or_insert(now);
+        }
+        let next = own.transport.wake_at().unwrap_or(Instant::NEVER);
+        if next < host.armed {
+            host.armed = next.max(now);
             self.agenda.add(next.max(now), Class::Timer, index(h));
         }
         if host.watched {

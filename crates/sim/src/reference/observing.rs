@@ -6,7 +6,7 @@ use ackclock_units::{Bytes, Instant};
 use super::Engine;
 use super::packet::SimPacket;
 use crate::events::Events;
-use crate::observe::{Observer, Sent, SentSegment, Taps};
+use crate::observe::{Observer, Sent, SentDatagram, SentSegment, Taps};
 use crate::state::index;
 
 impl<'o> Engine<'o> {
@@ -50,6 +50,14 @@ impl<'o> Engine<'o> {
                 source: packet.class as usize - taps.flows(),
                 size: Bytes::new(u64::from(packet.size)),
             },
+            Some(SimPacket { datagram: Some(_), ip, flow, from, .. }) => {
+                Sent::Datagram(SentDatagram {
+                    flow: *flow as usize,
+                    from_client: from % 2 == 0,
+                    size: Bytes::new(u64::from(packet.size)),
+                    ecn: ip.ecn,
+                })
+            }
             Some(SimPacket { segment, ip, options, flow, from, .. }) => {
                 Sent::Segment(SentSegment {
                     flow: *flow as usize,

@@ -6,6 +6,8 @@ use ackclock_packet::{CongestionHeader, Ecn, Flags, IpMeta, Options, QuickStart,
 use ackclock_tcp::Transmit;
 use ackclock_units::Instant;
 
+use crate::visitors::{DATAGRAM_HEADERS, Datagram};
+
 /// A segment on its way.
 #[derive(Clone, Debug)]
 pub struct SimPacket {
@@ -19,6 +21,8 @@ pub struct SimPacket {
     pub echo: Instant,
     /// Routers count its time to live down. Of other packets nobody but the end point reads it.
     counts_ttl: bool,
+    /// A visitor's datagram in place of the segment.
+    pub datagram: Option<Datagram>,
 }
 
 impl SimPacket {
@@ -26,12 +30,31 @@ impl SimPacket {
         let Transmit { segment, ip, options } = transmit;
         let request = options.and_then(|options| options.quick_start);
         let counts_ttl = matches!(request, Some(QuickStart::Request { .. }));
-        Self { segment, ip, options, flow, from, echo, counts_ttl }
+        Self { segment, ip, options, flow, from, echo, counts_ttl, datagram: None }
+    }
+}
+
+impl SimPacket {
+    pub fn of_visitor(datagram: Datagram, flow: u32, from: u32, echo: Instant) -> Self {
+        Self {
+            segment: Segment::default(),
+            ip: IpMeta { ecn: datagram.ecn, ..IpMeta::default() },
+            options: None,
+            flow,
+            from,
+            echo,
+            counts_ttl: false,
+            datagram: Some(datagram),
+        }
     }
 }
 
 impl Payload for SimPacket {
     fn size(&self) -> u32 {
+        if let Some(datagram) = &self.datagram {
+            let payload = u32::try_from(datagram.payload.len()).unwrap_or(u32::MAX);
+            return payload.saturating_add(DATAGRAM_HEADERS);
+        }
         // Headers, options and an MSS of 16 bits.
         u32::try_from(self.segment.wire_size().get()).unwrap_or(u32::MAX)
     }
@@ -41,11 +64,11 @@ impl Payload for SimPacket {
     }
 
     fn has_data(&self) -> bool {
-        self.segment.len > 0
+        if self.datagram.is_some() { self.from.is_multiple_of(2) } else { self.segment.len > 0 }
     }
 
     fn opens(&self) -> bool {
-        self.segment.flags.contains(Flags::SYN)
+        self.datagram.is_none() && self.segment.flags.contains(Flags::SYN)
     }
 
     fn asks_for_ecn(&self) -> bool {
