@@ -1,0 +1,26 @@
+"""The example that runs a QUIC stack in place of TCP."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from support import ROOT
+
+
+@pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo on the PATH")
+def test_the_page_on_quinn_has_what_the_example_prints() -> None:
+    done = subprocess.run(
+        ["cargo", "run", "--quiet", "--", "quick"],
+        cwd=ROOT / "examples/quinn",
+        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/quinn"), "RUSTFLAGS": ""},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    page = (ROOT / "docs/validation/quinn.md").read_text()
+    assert f"```text\n{done.stdout}```" in page
