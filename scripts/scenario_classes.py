@@ -103,7 +103,7 @@ class Module:
 
 #: The router's keys, and others that a link has for both ways or for the way back.
 _OFF = 'Literal["off"]'
-_LINK = "queue loss reverse reorder duplicate corrupt channel quick_start rcp xcp"
+_LINK = "queue loss reverse reorder duplicate corrupt channel quick_start rcp xcp jitter"
 _LINK_DEFAULTS = {"loss": 0.0, "duplicate": 0.0, "corrupt": 0.0}
 
 MODULES: Mapping[str, Module] = {
@@ -153,7 +153,8 @@ MODULES: Mapping[str, Module] = {
             Class("Trace", "ChannelSpec", "times_ms file", ("trace",)),
             Class("Cellular", "ChannelSpec", "wander period", ("cellular",)),
             Class("Rates", "ChannelSpec", "series period file unit interval", ("rates",)),
-            OneOf("Channel", "read_channel", "ChannelSpec", "Wifi Trace Cellular Rates"),
+            Class("Shaper", "ChannelSpec", "burst peak", ("shaper",)),
+            OneOf("Channel", "read_channel", "ChannelSpec", "Wifi Trace Cellular Rates Shaper"),
         ),
     ),
     "distributions": Module(
@@ -232,6 +233,23 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             ),
         ),
     ),
+    "jitters": Module(
+        doc="Delays on top of a link's own that vary from packet to packet.\n",
+        classes=(
+            Class("UniformJitter", "JitterSpec", "most reorders", ("uniform",)),
+            Class("NormalJitter", "JitterSpec", "sd reorders", ("normal",)),
+            Class("WifiJitter", "JitterSpec", "mean", ("wifi",)),
+            Class("Steps", "JitterSpec", "every most reorders", ("steps",)),
+            Class("Delays", "JitterSpec", "delays_ms file every reorders", ("trace",)),
+            Class("Slots", "JitterSpec", "every", ("slots",)),
+            OneOf(
+                "Jitter",
+                "read_jitter",
+                "JitterSpec",
+                "UniformJitter NormalJitter WifiJitter Steps Delays Slots",
+            ),
+        ),
+    ),
     "links": Module(
         doc="Links of a scenario, and how they are joined.\n",
         classes=(
@@ -239,7 +257,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class(
                 "Reverse",
                 "ReverseSpec",
-                "rate delay queue loss reorder duplicate corrupt channel quick_start rcp xcp",
+                f"rate delay {_LINK.replace('reverse ', '')}",
             ),
             Class("Link", "LinkSpec", f"rate delay {_LINK}", defaults=_LINK_DEFAULTS),
             Class(
@@ -252,7 +270,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class(
                 "Path",
                 "Topology",
-                "rate rtt buffer queue loss reorder channel",
+                "rate rtt buffer queue loss reorder channel jitter",
                 ("path",),
                 defaults={"loss": 0.0},
             ),
@@ -288,7 +306,13 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
                 "mark_below derandomise",
                 ("pie",),
             ),
-            OneOf("AnyQueue", "read_queue", "QueueSpec", "Queue Red CoDel FqCoDel Pie"),
+            Class(
+                "Policer",
+                "QueueSpec",
+                "rate burst excess peak peak_burst marks limit",
+                ("policer",),
+            ),
+            OneOf("AnyQueue", "read_queue", "QueueSpec", "Queue Red CoDel FqCoDel Pie Policer"),
         ),
     ),
     "quick_start": Module(

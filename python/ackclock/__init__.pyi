@@ -33,6 +33,7 @@ from .channels import (
     Channel as Channel,
     PeriodicLoss as PeriodicLoss,
     Rates as Rates,
+    Shaper as Shaper,
     Trace as Trace,
     Wifi as Wifi,
 )
@@ -70,6 +71,15 @@ from .flows import (
     CrossTraffic as CrossTraffic,
     Flow as Flow,
 )
+from .jitters import (
+    Delays as Delays,
+    Jitter as Jitter,
+    NormalJitter as NormalJitter,
+    Slots as Slots,
+    Steps as Steps,
+    UniformJitter as UniformJitter,
+    WifiJitter as WifiJitter,
+)
 from .judging import (
     CaseDifference as CaseDifference,
     Judgement as Judgement,
@@ -101,6 +111,7 @@ from .queues import (
     CoDel as CoDel,
     FqCoDel as FqCoDel,
     Pie as Pie,
+    Policer as Policer,
     Queue as Queue,
     Red as Red,
 )

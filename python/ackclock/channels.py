@@ -17,6 +17,7 @@ __all__ = [
     "Loss",
     "PeriodicLoss",
     "Rates",
+    "Shaper",
     "Trace",
     "Wifi",
     "read_channel",
@@ -193,6 +194,28 @@ class Rates(Table):
         self._freeze("series")
 
 
-Channel: TypeAlias = Wifi | Trace | Cellular | Rates
+@dataclass(frozen=True)
+class Shaper(Table):
+    """A token-bucket shaper in front of a faster wire, as Linux's ``tbf``.
 
-read_channel = one_of(Wifi, Trace, Cellular, Rates)
+    A packet waits until there are tokens for it, in order. The link's ``rate`` is the rate at which
+    tokens come.
+
+    Attributes
+    ----------
+    burst : str (limit, such as "50 packet")
+        The most tokens, in bytes ("64 kB") or as the time in which they come ("50 ms"). The bucket
+        begins full.
+    peak : str (rate, such as "10 Mbit/s")
+        The rate of the wire, at which packets with tokens are sent (``peakrate`` of ``tbf``).
+    """
+
+    KIND: ClassVar[str | None] = "shaper"
+
+    burst: str
+    peak: str
+
+
+Channel: TypeAlias = Wifi | Trace | Cellular | Rates | Shaper
+
+read_channel = one_of(Wifi, Trace, Cellular, Rates, Shaper)

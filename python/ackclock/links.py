@@ -11,6 +11,7 @@ from typing import ClassVar, TypeAlias
 from ackclock._table import Table, each, key, one_of
 from ackclock.channels import Channel, Loss, read_channel, read_loss
 from ackclock.feedback import RcpRouter, XcpRouter
+from ackclock.jitters import Jitter, read_jitter
 from ackclock.queues import AnyQueue, read_queue
 from ackclock.quick_start import Router, read_router
 
@@ -73,6 +74,8 @@ class Reverse(Table):
         The router in front of the way back, for RCP flows.
     xcp : XcpRouter, optional
         The router in front of the way back, for XCP flows.
+    jitter : Jitter, optional
+        A delay on top of ``delay`` that varies.
     """
 
     rate: str | None = None
@@ -86,6 +89,7 @@ class Reverse(Table):
     quick_start: Router | None = key(default=None, read=read_router)
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
+    jitter: Jitter | None = key(default=None, read=read_jitter)
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,8 @@ class Link(Table):
     xcp : XcpRouter, optional
         The router in front of this link, the path's first too, rules XCP flows: ``{}``. Every link
         on the way of an XCP flow needs it. Default: it takes no part.
+    jitter : Jitter, optional
+        A delay on top of ``delay`` that varies, both ways.
     """
 
     rate: str
@@ -141,6 +147,7 @@ class Link(Table):
     quick_start: Router | None = key(default=None, read=read_router)
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
+    jitter: Jitter | None = key(default=None, read=read_jitter)
 
 
 @dataclass(frozen=True)
@@ -186,6 +193,8 @@ class GraphLink(Table):
     xcp : XcpRouter, optional
         The router in front of this link, the path's first too, rules XCP flows: ``{}``. Every link
         on the way of an XCP flow needs it. Default: it takes no part.
+    jitter : Jitter, optional
+        A delay on top of ``delay`` that varies, both ways.
     """
 
     name: str
@@ -203,6 +212,7 @@ class GraphLink(Table):
     quick_start: Router | None = key(default=None, read=read_router)
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
+    jitter: Jitter | None = key(default=None, read=read_jitter)
 
 
 @dataclass(frozen=True)
@@ -248,6 +258,8 @@ class Path(Table):
         Packets that others overtake, both ways.
     channel : Channel, optional
         The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
+    jitter : Jitter, optional
+        A delay on top of the round trip's halves that varies, both ways.
     """
 
     KIND: ClassVar[str | None] = "path"
@@ -259,6 +271,7 @@ class Path(Table):
     loss: Loss = key(default=0.0, read=read_loss)
     reorder: Reorder | None = key(default=None, read=Reorder.from_table)
     channel: Channel | None = key(default=None, read=read_channel)
+    jitter: Jitter | None = key(default=None, read=read_jitter)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, key, one_of
 
-__all__ = ["AnyQueue", "CoDel", "FqCoDel", "Pie", "Queue", "Red", "read_queue"]
+__all__ = ["AnyQueue", "CoDel", "FqCoDel", "Pie", "Policer", "Queue", "Red", "read_queue"]
 
 
 @dataclass(frozen=True)
@@ -222,6 +222,46 @@ class Pie(Table):
     derandomise: bool = False
 
 
-AnyQueue: TypeAlias = Queue | Red | CoDel | FqCoDel | Pie
+@dataclass(frozen=True)
+class Policer(Table):
+    """A policer (RFC 2697, RFC 2698) in front of a first-in-first-out queue.
 
-read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie)
+    Packets for which there are no tokens are dropped.
+
+    Attributes
+    ----------
+    rate : str (rate, such as "10 Mbit/s"), optional
+        The rate at which tokens come, a byte of a packet each (the committed information rate);
+        default: the link's.
+    burst : str (limit), default "64000 B"
+        The most tokens (the committed burst size), in bytes ("64 kB") or as the time in which they
+        come ("50 ms"). The bucket begins full.
+    excess : str (limit, such as "50 packet"), optional
+        The size of a second bucket, which takes what the first has no room for (the excess burst
+        size of RFC 2697).
+    peak : str (rate, such as "10 Mbit/s"), optional
+        The rate of a second bucket that every packet needs, too (the peak information rate of RFC
+        2698).
+    peak_burst : str (limit, such as "50 packet"), optional
+        The size of that second bucket (the peak burst size); default: ``burst``.
+    marks : bool, default False
+        True if a packet that the first bucket has no tokens for, and the second has, is marked with
+        congestion (ECN) if it asks for that, and dropped otherwise. False lets it pass.
+    limit : str (limit), default "unlimited"
+        The most that waits behind the policer.
+    """
+
+    KIND: ClassVar[str | None] = "policer"
+
+    rate: str | None = None
+    burst: str = "64000 B"
+    excess: str | None = None
+    peak: str | None = None
+    peak_burst: str | None = None
+    marks: bool = False
+    limit: str = "unlimited"
+
+
+AnyQueue: TypeAlias = Queue | Red | CoDel | FqCoDel | Pie | Policer
+
+read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie, Policer)

@@ -84,7 +84,8 @@ def test_a_new_kind_in_the_schema_becomes_a_class(script: Callable[[str], Module
         '    KIND: ClassVar[str | None] = "leaky"\n\n    rate: str\n    share: float = 0.5\n'
         in text
     )
-    assert "read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie, Leaky, ProbeQueue)\n" in text
+    kinds = "Queue, Red, CoDel, FqCoDel, Pie, Policer, Leaky, ProbeQueue"
+    assert f"read_queue = one_of({kinds})\n" in text
     stub = (ROOT / "python/ackclock/__init__.pyi").read_text(encoding="utf-8")
     names = generate.public_names(stub, generator.modules)
     assert "    Leaky as Leaky,\n" in names

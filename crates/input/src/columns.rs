@@ -2,13 +2,13 @@
 //! in which they are published.
 //!
 //! A file takes the place of a list: `quantiles = "websearch.txt"` with `unit = "B"`, `series = "5g.csv"` with
-//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. In a channel its key may be `file`, whatever the kind. The list is put in
+//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. In a channel or a jitter its key may be `file`, whatever the kind. The list is put in
 //! its place before the scenario is held against its schema, so that all that comes later knows lists alone. Messages
 //! name the line of a file and never repeat its text: a scenario may come from somebody who is not to see other files.
 
 use std::path::Path;
 
-use ackclock_net::ChannelConfig;
+use ackclock_net::{ChannelConfig, JitterConfig};
 use ackclock_units::Duration;
 use ackclock_units::written::kinds::ListFile;
 use serde_json::{Map, Value, json};
@@ -28,13 +28,14 @@ struct Kind {
     list: fn(&File<'_>) -> Result<Vec<Value>, Fault>,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind { key: "quantiles", beside: &["unit"], heading: true, list: quantiles },
     Kind { key: "series", beside: &["unit", "interval"], heading: true, list: series },
     Kind { key: "times_ms", beside: &[], heading: false, list: times },
+    Kind { key: "delays_ms", beside: &[], heading: false, list: delays },
 ];
 
-/// The key of a file in the place of a channel's list.
+/// The key of a file in the place of the list of a channel or a jitter.
 const FILE: &str = "file";
 
 /// The rows of a file, and what the scenario says of them.
@@ -96,13 +97,13 @@ pub(super) fn resolve(value: &mut Value, folder: &Path) -> Result<(), Fault> {
 fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
     match value {
         Value::Object(table) => {
-            let of_channel = channel_list(table);
-            if let Some(of) = of_channel {
+            let of_kind = kind_list(table, key);
+            if let Some(of) = of_kind {
                 check_file(of, table, key)?;
             }
             for kind in &KINDS {
                 let is_file =
-                    is_given(table, FILE) && of_channel.is_some_and(|of| of.list == kind.key);
+                    is_given(table, FILE) && of_kind.is_some_and(|of| of.list == kind.key);
                 let written = if is_file { FILE } else { kind.key };
                 if let Some(Value::String(name)) = table.get(written) {
                     let list = load(kind, name, &member(key, written), table, folder)?;
@@ -121,9 +122,13 @@ fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
     }
 }
 
-/// The list of a channel that a file may stand for.
-fn channel_list(table: &Map<String, Value>) -> Option<ListFile> {
-    ChannelConfig::list_file(table.get("kind")?.as_str()?)
+/// The list of a channel or a jitter that a file may stand for.
+fn kind_list(table: &Map<String, Value>, key: &str) -> Option<ListFile> {
+    let kind = table.get("kind")?.as_str()?;
+    if key == "jitter" || key.ends_with(".jitter") {
+        return JitterConfig::list_file(kind);
+    }
+    ChannelConfig::list_file(kind)
 }
 
 fn is_given(table: &Map<String, Value>, key: &str) -> bool {
@@ -294,6 +299,14 @@ fn series(file: &File<'_>) -> Result<Vec<Value>, Fault> {
 }
 
 /// Delivery opportunities in whole milliseconds.
+fn delays(file: &File<'_>) -> Result<Vec<Value>, Fault> {
+    let delay = |Row { line, numbers }: &Row| match numbers[..] {
+        [ms] if ms >= 0.0 => Ok(json!(ms)),
+        _ => Err(file.fault(*line, "expected a delay in milliseconds")),
+    };
+    file.rows.iter().map(delay).collect()
+}
+
 fn times(file: &File<'_>) -> Result<Vec<Value>, Fault> {
     let mut before = 0.0;
     let mut times = Vec::with_capacity(file.rows.len());
@@ -422,6 +435,24 @@ mod tests {
         assert_eq!(
             resolved("3\n", both).unwrap_err(),
             "file: expected either `file` or `times_ms`"
+        );
+    }
+
+    #[test]
+    fn a_jitter_names_its_file_by_file() {
+        let table = r#"{"jitter": {"kind": "trace", "file": "f.txt", "every": "10 ms"}}"#;
+        assert_eq!(
+            resolved("20\n5.5\n", table).unwrap(),
+            json!({ "jitter": { "kind": "trace", "delays_ms": [20.0, 5.5], "every": "10 ms" } })
+        );
+        assert_eq!(
+            resolved("20\n-1\n", table).unwrap_err(),
+            "jitter.file: `f.txt` line 2: expected a delay in milliseconds"
+        );
+        // A channel of the same name has another list.
+        assert_eq!(
+            resolved("", r#"{"link": {"jitter": {"kind": "trace"}}}"#).unwrap_err(),
+            "link.jitter.file: missing, expected `file = \"NAME\"`, or `delays_ms`"
         );
     }
 

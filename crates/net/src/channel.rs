@@ -83,4 +83,5 @@ channels! {
     trace::Trace,
     rates::Rates,
     cellular::Cellular,
+    shaper::Shaper,
 }

@@ -57,8 +57,8 @@ impl Hazards {
     }
 
     /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's if there is one.
-    pub fn arrivals(&self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
-        match &self.impairments {
+    pub fn arrivals(&mut self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
+        match &mut self.impairments {
             Some(impairments) => impairments.arrivals(at, fate),
             None => (Arrival { at, corrupted: false }, None),
         }

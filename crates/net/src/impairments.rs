@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Refusal, check_share, check_time};
+use crate::jitter::{Jitter, JitterConfig};
 
 /// The frequencies of impairments on a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImpairmentConfig {
     /// Packets that others overtake.
     pub reorder: Reorder,
@@ -16,12 +17,17 @@ pub struct ImpairmentConfig {
     pub duplicate: f64,
     /// The probability that a bit of a packet is flipped.
     pub corrupt: f64,
+    /// A delay that varies.
+    pub jitter: Option<JitterConfig>,
 }
 
 impl ImpairmentConfig {
     /// True if any can happen at all.
     pub fn any(&self) -> bool {
-        self.reorder.share > 0.0 || self.duplicate > 0.0 || self.corrupt > 0.0
+        self.reorder.share > 0.0
+            || self.duplicate > 0.0
+            || self.corrupt > 0.0
+            || self.jitter.is_some()
     }
 }
 
@@ -64,6 +70,7 @@ impl Fate {
     const COPIED: Self = Self(1 << 3);
     const COPY_LATE: Self = Self(1 << 4);
     const COPY_CORRUPTED: Self = Self(1 << 5);
+    const JITTERED: Self = Self(1 << 6);
 
     /// As bits, to be kept.
     pub const fn bits(self) -> u8 {
@@ -125,13 +132,16 @@ pub struct Impairments {
     late: Stream,
     copies: Stream,
     flips: Stream,
+    jitter: Option<Jitter>,
 }
 
 impl Impairments {
     /// The impairments of `config`; `stream` makes the random stream of the one that it is told.
     pub fn new(config: ImpairmentConfig, stream: impl Fn(&str) -> Stream) -> Self {
+        let jitter = config.jitter.as_ref().map(|jitter| Jitter::new(jitter, stream("jitter")));
         Self {
             config,
+            jitter,
             late: stream("reorder"),
             copies: stream("duplicate"),
             flips: stream("corrupt"),
@@ -141,8 +151,10 @@ impl Impairments {
     /// The fate of the next packet that is not lost.
     pub(crate) fn draw(&mut self) -> Fate {
         let draw = |stream: &mut Stream, p: f64| p > 0.0 && stream.bernoulli(p);
-        let ImpairmentConfig { reorder, duplicate, corrupt } = self.config;
+        let ImpairmentConfig { reorder, duplicate, corrupt, jitter } = &self.config;
+        let (duplicate, corrupt) = (*duplicate, *corrupt);
         let mut fate = Fate::INTACT;
+        fate.add_if(jitter.is_some(), Fate::JITTERED);
         fate.add_if(draw(&mut self.late, reorder.share), Fate::LATE);
         fate.add_if(draw(&mut self.flips, corrupt), Fate::CORRUPTED);
         if draw(&mut self.copies, duplicate) {
@@ -154,14 +166,17 @@ impl Impairments {
         fate
     }
 
-    /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's.
-    pub(crate) fn arrivals(&self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
-        let arrival = |late, corrupted| Arrival {
-            at: if late { at + self.config.reorder.delay } else { at },
-            corrupted,
+    /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's. Asked once for each
+    /// packet, in the order in which they were sent.
+    pub(crate) fn arrivals(&mut self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
+        let late_by = self.config.reorder.delay;
+        let mut arrival = |late, corrupted| {
+            let at = self.jitter.as_mut().map_or(at, |jitter| jitter.arrival(at));
+            Arrival { at: if late { at + late_by } else { at }, corrupted }
         };
-        let copy = || arrival(fate.has(Fate::COPY_LATE), fate.has(Fate::COPY_CORRUPTED));
-        (arrival(fate.has(Fate::LATE), fate.has(Fate::CORRUPTED)), fate.is_copied().then(copy))
+        let own = arrival(fate.has(Fate::LATE), fate.has(Fate::CORRUPTED));
+        let mut copy = || arrival(fate.has(Fate::COPY_LATE), fate.has(Fate::COPY_CORRUPTED));
+        (own, fate.is_copied().then(&mut copy))
     }
 }
 

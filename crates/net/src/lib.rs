@@ -4,6 +4,7 @@
 //! links together, over any payload: simulated segments under the simulator's clock, real bytes under the real one.
 
 mod agenda;
+mod bucket;
 mod channel;
 mod check;
 mod counters;
@@ -11,6 +12,7 @@ mod delay;
 mod feedback;
 mod hazards;
 mod impairments;
+mod jitter;
 mod line;
 mod link;
 mod loss;
@@ -28,6 +30,7 @@ pub use delay::DelayHistogram;
 pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
 pub use hazards::Hazards;
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
+pub use jitter::{Jitter, JitterConfig};
 pub use line::{AccessLine, AccessLineConfig, Passage};
 pub use link::{Departure, Link, LinkChange, LinkConfig, LinkParts, Verdict};
 pub use loss::{BurstLoss, Loss, PeriodicLoss};

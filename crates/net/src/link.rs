@@ -370,7 +370,7 @@ impl Link {
     }
 
     /// The arrivals of a packet of `fate` that left at `departs`: its own, and its copy's if there is one.
-    pub fn arrivals(&self, departs: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
+    pub fn arrivals(&mut self, departs: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
         self.hazards.arrivals(departs + self.delay, fate)
     }
 

@@ -135,6 +135,7 @@ disciplines! {
     codel::CoDel,
     fq_codel::FqCoDel,
     pie::Pie,
+    policer::Policer,
 }
 
 impl Discipline {

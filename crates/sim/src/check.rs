@@ -9,7 +9,7 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
-use ackclock_net::{ChannelConfig, Discipline, QuickStartSpec, Reorder};
+use ackclock_net::{ChannelConfig, Discipline, JitterConfig, QuickStartSpec, Reorder};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, check_line};
 
@@ -191,6 +191,7 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
     check_part(&of("reverse.loss"), reverse.unwrap_or_default().check())?;
     check_impairments(key, link.reorder, [link.duplicate, link.corrupt])?;
+    check_given(&of("jitter"), link.jitter.as_ref(), JitterConfig::check)?;
     check_given(&of("quick_start"), link.quick_start.as_ref(), QuickStartSpec::check)?;
     feedback::check_link(key, link.rcp.as_ref(), link.xcp.as_ref())?;
     check_given(&of("queue"), link.queue.as_ref(), Discipline::check)?;
@@ -201,6 +202,7 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
     let rate = reverse.rate.unwrap_or(link.rate);
     check_channel(&of("reverse.channel"), back, rate)?;
     check_given(&of("reverse.queue"), reverse.queue.as_ref(), Discipline::check)?;
+    check_given(&of("reverse.jitter"), reverse.jitter.as_ref(), JitterConfig::check)?;
     let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
     check_impairments(&of("reverse"), reverse.reorder, shares)
 }

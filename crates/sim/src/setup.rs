@@ -35,7 +35,7 @@ pub fn link_parts(scenario: &Scenario, layout: &Layout) -> Vec<LinkParts> {
                 impairments: wire
                     .impairments
                     .any()
-                    .then(|| Impairments::new(wire.impairments, stream)),
+                    .then(|| Impairments::new(wire.impairments.clone(), stream)),
                 channel,
             }
         })

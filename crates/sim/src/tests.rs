@@ -10,6 +10,7 @@ mod engines;
 mod feedback;
 mod marks;
 mod moments;
+mod policing;
 mod quick_start;
 mod traffic;
 mod video;

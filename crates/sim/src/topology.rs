@@ -3,8 +3,8 @@
 mod graph;
 
 use ackclock_net::{
-    ChannelConfig, Discipline, ImpairmentConfig, Limit, LinkConfig, QuickStartSpec, RcpConfig,
-    Reorder, XcpConfig,
+    ChannelConfig, Discipline, ImpairmentConfig, JitterConfig, Limit, LinkConfig, QuickStartSpec,
+    RcpConfig, Reorder, XcpConfig,
 };
 use ackclock_units::{Duration, Rate};
 
@@ -128,10 +128,11 @@ impl Layout {
         let at = self.wires.len();
         let reverse = spec.reverse.clone().unwrap_or_default();
         let queue = |spec: Option<Discipline>| spec.unwrap_or(Discipline::fifo(default_limit));
-        let impairments = |reorder: Option<Reorder>, duplicate, corrupt| ImpairmentConfig {
-            reorder: reorder.unwrap_or_default(),
-            duplicate,
-            corrupt,
+        let impairments = |reorder: Option<Reorder>,
+                           jitter: Option<&JitterConfig>,
+                           [duplicate, corrupt]: [f64; 2]| {
+            let (reorder, jitter) = (reorder.unwrap_or_default(), jitter.cloned());
+            ImpairmentConfig { reorder, duplicate, corrupt, jitter }
         };
         let mut wire =
             |direction,
@@ -168,7 +169,7 @@ impl Layout {
             spec.delay,
             queue(spec.queue),
             spec.loss,
-            impairments(spec.reorder, spec.duplicate, spec.corrupt),
+            impairments(spec.reorder, spec.jitter.as_ref(), [spec.duplicate, spec.corrupt]),
             spec.channel.as_ref(),
             spec.quick_start.as_ref(),
             (spec.rcp.as_ref(), spec.xcp.as_ref()),
@@ -181,8 +182,11 @@ impl Layout {
             reverse.loss.unwrap_or(spec.loss),
             impairments(
                 reverse.reorder.or(spec.reorder),
-                reverse.duplicate.unwrap_or(spec.duplicate),
-                reverse.corrupt.unwrap_or(spec.corrupt),
+                reverse.jitter.as_ref().or(spec.jitter.as_ref()),
+                [
+                    reverse.duplicate.unwrap_or(spec.duplicate),
+                    reverse.corrupt.unwrap_or(spec.corrupt),
+                ],
             ),
             reverse.channel.as_ref().or(spec.channel.as_ref()),
             reverse.quick_start.as_ref().or(spec.quick_start.as_ref()),

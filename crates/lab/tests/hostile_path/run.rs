@@ -357,6 +357,7 @@ fn link(way: &Way, seed: u64, n: usize) -> Link {
         reorder: Reorder { share: way.late_share, delay: way.late_by },
         duplicate: way.doubled,
         corrupt: way.damaged,
+        jitter: None,
     };
     let stream = |what: &str| Stream::new(seed, &format!("link {n} {what}"));
     Link::new(LinkParts {

@@ -187,6 +187,7 @@ fn what_befalls_packets_is_drawn_and_told() {
         reorder: Reorder { share: 1.0, delay: Duration::from_millis(4) },
         duplicate: 1.0,
         corrupt: 1.0,
+        jitter: None,
     };
     // Both arrive 4 ms late with a flipped bit.
     let mut path = impaired(all);

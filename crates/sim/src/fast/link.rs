@@ -539,8 +539,8 @@ impl Link {
 
     /// The arrivals of a packet of `fate` that would have come at `at`: its own, and its copy's if
     /// there is one.
-    pub fn arrivals(&self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
-        match &self.hazards {
+    pub fn arrivals(&mut self, at: Instant, fate: Fate) -> (Arrival, Option<Arrival>) {
+        match &mut self.hazards {
             Some(hazards) => hazards.arrivals(at, fate),
             None => (Arrival { at, corrupted: false }, None),
         }

@@ -1,7 +1,8 @@
 //! Links, and how they are joined.
 
 use ackclock_net::{
-    ChannelConfig, Discipline, Limit, Loss, QuickStartSpec, RcpConfig, Reorder, XcpConfig,
+    ChannelConfig, Discipline, JitterConfig, Limit, Loss, QuickStartSpec, RcpConfig, Reorder,
+    XcpConfig,
 };
 use ackclock_units::{Duration, Rate};
 use schemars::JsonSchema;
@@ -59,6 +60,9 @@ pub struct PathSpec {
     /// The channel that takes the place of a constant rate, both ways; `rate` is its mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<ChannelConfig>,
+    /// A delay on top of the round trip's halves that varies, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<JitterConfig>,
 }
 
 impl PathSpec {
@@ -74,6 +78,7 @@ impl PathSpec {
             delay: there,
             queue: self.queue.or(buffer),
             reorder: self.reorder,
+            jitter: self.jitter.clone(),
             duplicate: 0.0,
             corrupt: 0.0,
             loss: self.loss,
@@ -101,6 +106,9 @@ pub struct LinkSpec {
     /// bottleneck, without limit elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Discipline>,
+    /// A delay on top of `delay` that varies, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<JitterConfig>,
     /// Packets that others overtake, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
@@ -162,6 +170,9 @@ pub struct ReverseSpec {
     /// Packets that are lost after they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
+    /// A delay on top of `delay` that varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<JitterConfig>,
     /// Packets that others overtake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,

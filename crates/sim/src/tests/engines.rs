@@ -62,6 +62,28 @@ impl Dice {
         if self.chance(0.06) {
             link["channel"] = json!({"kind": "wifi"});
         }
+        if self.chance(0.08) {
+            link["jitter"] = self.one(&[
+                json!({"kind": "uniform", "most": "3 ms"}),
+                json!({"kind": "uniform", "most": "2 ms", "reorders": true}),
+                json!({"kind": "normal", "sd": "1 ms"}),
+                json!({"kind": "wifi"}),
+                json!({"kind": "steps", "every": "300 ms", "most": "10 ms"}),
+                json!({"kind": "trace", "delays_ms": [3, 0, 1.5], "every": "50 ms"}),
+                json!({"kind": "slots", "every": "4 ms"}),
+            ]);
+        }
+        if self.chance(0.08) {
+            link["queue"] = self.one(&[
+                json!({"kind": "policer", "burst": "6 kB", "limit": "20 packet"}),
+                json!({"kind": "policer", "rate": "700 kbit/s", "burst": "15 kB", "excess": "6 kB",
+                    "marks": true}),
+                json!({"kind": "policer", "rate": "500 kbit/s", "peak": "900 kbit/s"}),
+            ]);
+        }
+        if self.chance(0.08) {
+            link["channel"] = json!({"kind": "shaper", "burst": "15 kB", "peak": "200 Mbit/s"});
+        }
         if self.chance(0.15) {
             link["quick_start"] = self.one(&[
                 json!("approve"),
