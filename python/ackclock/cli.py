@@ -19,6 +19,7 @@ import ackclock
 from ackclock import _printing as printing
 from ackclock._cli_bench import bench
 from ackclock._cli_drill import drill, judge
+from ackclock._cli_import import import_
 from ackclock._cli_law import check_law
 from ackclock._cli_live import (
     comparison_table,
@@ -532,6 +533,7 @@ app.command()(report)
 app.command()(drill)
 app.command()(judge)
 app.command("check-law")(check_law)
+app.command("import")(import_)
 app.command()(play)
 
 

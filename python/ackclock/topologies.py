@@ -45,6 +45,7 @@ def link_of(path: Path) -> Link:
         loss=path.loss,
         reorder=path.reorder,
         channel=path.channel,
+        jitter=path.jitter,
     )
 
 

@@ -1,0 +1,189 @@
+"""Scenarios from command lines of other emulators."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock.importing import import_lines
+from support import Answer
+
+
+def link(kind: str, *lines: str, exact: bool = False) -> dict[str, Any]:
+    """Return the link of imported lines, which can be run."""
+    text = import_lines(kind, lines, exact=exact).toml
+    table = tomllib.loads(text)
+    if "file =" not in text:
+        ac.simulate(ac.Scenario.from_table({**table, "duration": "0.1 s"}))
+    return table["topology"]["link"][0]
+
+
+def test_a_line_of_netem_becomes_a_link() -> None:
+    line = "tc qdisc add dev eth0 root netem delay 50ms 5ms 25% loss 1% rate 20mbit"
+    imported = import_lines("netem", [line])
+    one = link("netem", line)
+    assert (one["rate"], one["delay"], one["loss"]) == ("20 Mbit/s", "45 ms", 0.01)
+    # Evenly drawn from 45 to 55 ms, in order, as netem with a rate keeps it.
+    assert one["jitter"] == {"kind": "uniform", "most": "10 ms"}
+    # netem holds 1000 packets by default, of which 125 kB, 83 packets, are on their way.
+    assert one["queue"] == {"kind": "droptail", "limit": "917 packet"}
+    assert imported.notes == (
+        "the correlation of delays, with which netem's draws are no longer even",
+    )
+    # The way back of one device is free.
+    back = one["reverse"]
+    assert (back["rate"], back["delay"], back["loss"]) == ("1 Gbit/s", "0 ms", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # iproute2: rates of bits in thousands, `bps` of bytes, `i` of 1024; a bare number is bit/s.
+        ("rate 20mbit", "20 Mbit/s"),
+        ("rate 1mbps", "8 Mbit/s"),
+        ("rate 512kibit", "524.288 kbit/s"),
+        ("rate 64000", "64 kbit/s"),
+    ],
+)
+def test_rates_have_the_units_of_tc(text: str, expected: str) -> None:
+    assert link("netem", f"netem {text}")["rate"] == expected
+
+
+def test_delays_have_the_units_of_tc() -> None:
+    # netem's bare numbers are nanoseconds in this version of tc, and words may be cut short.
+    assert link("netem", "netem delay 40000000")["delay"] == "40 ms"
+    assert link("netem", "netem del 100us")["delay"] == "0.1 ms"
+
+
+def test_jitter_without_a_rate_reorders_if_asked_to() -> None:
+    line = "netem delay 10ms 2ms"
+    assert link("netem", line)["jitter"] == {"kind": "uniform", "most": "4 ms"}
+    assert link("netem", line, exact=True)["jitter"]["reorders"] is True
+    assert "reorders" in import_lines("netem", [line]).notes[0]
+    # A table of delays has no counterpart yet.
+    assert "table `pareto`" in import_lines("netem", [f"{line} distribution pareto"]).notes[0]
+
+
+def test_reorder_names_the_packets_that_go_ahead() -> None:
+    # netem's 25 % skip the delay: here 75 % are late by it.
+    one = link("netem", "netem delay 10ms reorder 25% 50%")
+    assert (one["delay"], one["reorder"]) == ("0 ms", {"share": 0.75, "delay": "10 ms"})
+    with pytest.raises(ac.BadInput, match="`reorder` needs a delay"):
+        import_lines("netem", ["netem reorder 25%"])
+
+
+def test_losses_in_bursts() -> None:
+    # p, r, 1-h, 1-k; without the last two all is lost in the bad state and nothing in the good.
+    assert link("netem", "netem loss gemodel 1% 10% 70% 0.1%")["loss"] == {
+        "to_bad": 0.01,
+        "to_good": 0.1,
+        "in_bad": 0.7,
+        "in_good": 0.001,
+    }
+    # r is 1 - p if it is left out.
+    assert link("netem", "netem loss gemodel 1%")["loss"]["to_good"] == 0.99
+    assert link("netem", "netem loss state 2% 30%")["loss"] == {"to_bad": 0.02, "to_good": 0.3}
+    with pytest.raises(ac.BadInput, match="has no counterpart"):
+        import_lines("netem", ["netem loss state 2% 30% 10%"])
+
+
+def test_a_shaper_above_netem() -> None:
+    one = link(
+        "netem",
+        "tc qdisc add dev eth0 root handle 1: tbf rate 10mbit burst 32kb latency 400ms",
+        "tc qdisc add dev eth0 parent 1:1 handle 10: netem delay 20ms",
+    )
+    assert (one["rate"], one["delay"]) == ("10 Mbit/s", "20 ms")
+    assert one["channel"] == {"kind": "shaper", "burst": "32768 B", "peak": "1 Gbit/s"}
+    # tc: limit = rate x latency + burst = 500,000 + 32,768 bytes.
+    assert one["queue"] == {"kind": "droptail", "limit": "532768 B"}
+
+
+def test_a_class_of_htb_with_fq_codel() -> None:
+    one = link(
+        "netem",
+        "sudo tc qdisc add dev eth0 root handle 1: htb default 1 && "
+        "sudo tc class add dev eth0 parent 1: classid 1:1 htb rate 50mbit ceil 50mbit && "
+        "sudo tc qdisc add dev eth0 parent 1:1 fq_codel target 10ms limit 500 noecn flows 64",
+    )
+    assert one["rate"] == "50 Mbit/s"
+    assert one["queue"] == {
+        "kind": "fq_codel",
+        "target": "10 ms",
+        "limit": "500 packet",
+        "ecn": False,
+        "queues": 64,
+    }
+
+
+def test_a_policer() -> None:
+    line = (
+        "tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip src 0.0.0.0/0 "
+        "police rate 10mbit burst 100kb drop flowid :1"
+    )
+    policer = {"kind": "policer", "rate": "10 Mbit/s", "burst": "102400 B"}
+    assert link("netem", line)["queue"] == policer
+
+
+def test_shells_of_mahimahi() -> None:
+    line = (
+        "mm-delay 40 mm-loss uplink 0.01 mm-link up.trace down.trace --uplink-queue=droptail "
+        '--uplink-queue-args="packets=100" -- bash'
+    )
+    one = link("mahimahi", line)
+    assert (one["delay"], one["loss"]) == ("40 ms", 0.01)
+    assert one["channel"] == {"kind": "trace", "file": "up.trace"}
+    assert one["queue"] == {"kind": "droptail", "limit": "100 packet"}
+    assert one["reverse"]["channel"] == {"kind": "trace", "file": "down.trace"}
+    assert (one["reverse"]["delay"], one["reverse"]["loss"]) == ("40 ms", 0)
+
+
+def test_a_folder_of_leoreplayer(tmp_path: Path) -> None:
+    (tmp_path / "delay_1.txt").write_text("20\n30.5\n", encoding="utf-8")
+    (tmp_path / "bw_1.txt").write_text("1\n2\n3\n", encoding="utf-8")
+    line = "mm-delay 10 delay_1.txt mm-loss uplink 0.002 mm-link bw_1.txt bw_1.txt"
+    file = tmp_path / "leo.toml"
+    file.write_text(import_lines("mahimahi", [line]).toml, encoding="utf-8")
+    topology = ac.Scenario.from_file(file).topology
+    assert isinstance(topology, ac.Graph)
+    jitter = topology.links[0].jitter
+    assert isinstance(jitter, ac.Delays)
+    assert (jitter.delays_ms, jitter.every) == ((20.0, 30.5), "10 ms")
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "says"),
+    [
+        ("netm", "x", "found `netm`, expected `netem` or `mahimahi`"),
+        ("netem", "netem dealy 50ms", "netem has no `dealy` (did you mean `delay`?)"),
+        ("netem", "netem delay", "nothing after `netem delay`, expected its value"),
+        ("netem", "netem delay fast", "netem delay: found `fast`, expected a value such as 50ms"),
+        ("netem", "netem loss 120%", "netem loss: found `120%`, expected at most 100%"),
+        ("netem", "tc qdisc add dev eth0 root cake", "`cake` has no counterpart"),
+        ("netem", "tbf rate 10mbit", "tbf: expected `rate` and `burst`"),
+        ("netem", "netem delay 'x", "No closing quotation"),
+        ("mahimahi", "mm-onoff uplink 1 2", "`mm-onoff` has no counterpart"),
+        ("mahimahi", "mm-lnik a b", "`mm-lnik` has no counterpart (did you mean `mm-link`?)"),
+    ],
+)
+def test_a_line_that_cannot_be_read_gets_one_line(kind: str, line: str, says: str) -> None:
+    with pytest.raises(ac.BadInput) as refused:
+        import_lines(kind, [line])
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_command_prints_a_file_that_runs(
+    tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    answer = ackclock("import", "netem", "netem delay 20ms 2ms rate 5mbit limit 50")
+    assert answer.code == 0
+    assert answer.err.startswith("ackclock: not taken over: `limit 50` counts packets")
+    file = tmp_path / "imported.toml"
+    file.write_text(answer.out.replace("30 s", "2 s"), encoding="utf-8")
+    assert ackclock("run", file).code == 0
