@@ -242,11 +242,12 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class("Steps", "JitterSpec", "every most reorders", ("steps",)),
             Class("Delays", "JitterSpec", "delays_ms file every reorders", ("trace",)),
             Class("Slots", "JitterSpec", "every", ("slots",)),
+            Class("NetemJitter", "JitterSpec", "mean spread law reorders", ("netem",)),
             OneOf(
                 "Jitter",
                 "read_jitter",
                 "JitterSpec",
-                "UniformJitter NormalJitter WifiJitter Steps Delays Slots",
+                "UniformJitter NormalJitter WifiJitter Steps Delays Slots NetemJitter",
             ),
         ),
     ),

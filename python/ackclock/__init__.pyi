@@ -74,6 +74,7 @@ from .flows import (
 from .jitters import (
     Delays as Delays,
     Jitter as Jitter,
+    NetemJitter as NetemJitter,
     NormalJitter as NormalJitter,
     Slots as Slots,
     Steps as Steps,

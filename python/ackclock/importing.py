@@ -243,6 +243,8 @@ def _skip_to(words: Words, word: str) -> None:
         words.take("")
 
 
+#: The tables of delays that there are here, too.
+_LAWS = ("normal", "pareto", "paretonormal")
 #: Packets that netem holds by default, those that it delays included.
 _NETEM_HOLDS = 1000
 
@@ -308,7 +310,7 @@ class _Netem:
         spread = self._number()
         self.spread = 0.0 if spread is None else _time(spread, of, 1e-9)
         if self._number() is not None:
-            self._note("the correlation of delays, with which netem's draws are no longer even")
+            self._note("the correlation of delays, which netem's draws do not have, either")
 
     def _distribution(self, of: str) -> None:
         self.table = self.words.take(of)
@@ -386,8 +388,17 @@ class _Netem:
 
     def _vary(self, exact: bool) -> None:
         """Delay all packets, by delays that may vary."""
-        if self.table and self.table != "uniform":
+        if self.table and self.table not in _LAWS:
             self._note(f"the table `{self.table}`: delays are evenly drawn, as without a table")
+        if self.table in _LAWS and self.spread and "jitter" not in self.way.keys:
+            self.way.keys["jitter"] = {
+                "kind": "netem",
+                "mean": _ms(self.delay),
+                "spread": _ms(self.spread),
+                "law": self.table,
+                **self._reorders(exact),
+            }
+            return
         spread = min(self.spread, self.delay)
         self.way.delay_s += self.delay - spread
         if spread == 0:
@@ -395,13 +406,16 @@ class _Netem:
         if "jitter" in self.way.keys:
             self._note("the jitter beside `slot`")
             return
-        jitter: dict[str, Any] = {"kind": "uniform", "most": _ms(2 * spread)}
-        # With a rate netem keeps the order, and without it does not.
-        if self.way.rate_bps is None and exact:
-            jitter["reorders"] = True
-        elif self.way.rate_bps is None:
+        even = {"kind": "uniform", "most": _ms(2 * spread)}
+        self.way.keys["jitter"] = {**even, **self._reorders(exact)}
+
+    def _reorders(self, exact: bool) -> dict[str, bool]:
+        """Return the key of a jitter that reorders: with a rate netem keeps the order."""
+        if self.way.rate_bps is not None:
+            return {}
+        if not exact:
             self._note("netem's jitter reorders; here packets keep their order (--exact)")
-        self.way.keys["jitter"] = jitter
+        return {"reorders": True} if exact else {}
 
     def _bound(self) -> None:
         """Bound what waits: netem's limit counts what is delayed, too."""

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, key, one_of
 
 __all__ = [
     "Delays",
     "Jitter",
+    "NetemJitter",
     "NormalJitter",
     "Slots",
     "Steps",
@@ -149,6 +150,35 @@ class Slots(Table):
     every: str = "4 ms"
 
 
-Jitter: TypeAlias = UniformJitter | NormalJitter | WifiJitter | Steps | Delays | Slots
+@dataclass(frozen=True)
+class NetemJitter(Table):
+    """Delays as Linux's netem draws them (``delay MEAN SPREAD distribution LAW``).
 
-read_jitter = one_of(UniformJitter, NormalJitter, WifiJitter, Steps, Delays, Slots)
+    ``delay = "0 s"`` beside it leaves all of the delay to it.
+
+    Attributes
+    ----------
+    mean : str (duration, such as "30 ms")
+        The mean.
+    spread : str (duration, such as "30 ms")
+        The spread around it: of an even law the half of its width, of a table one deviation.
+    law : {"uniform", "normal", "pareto", "paretonormal"}, default "uniform"
+        The law. ``"uniform"``: Evenly drawn, from the mean less ``spread`` to the mean and
+        ``spread``. ``"normal"``: A normal distribution of deviation ``spread``, cut off at four.
+        ``"pareto"``: A Pareto distribution with a long tail above. ``"paretonormal"``: A quarter of
+        a normal and three quarters of a Pareto distribution.
+    reorders : bool, default False
+        True if packets may overtake one another, as in netem without a rate.
+    """
+
+    KIND: ClassVar[str | None] = "netem"
+
+    mean: str
+    spread: str
+    law: Literal["uniform", "normal", "pareto", "paretonormal"] = "uniform"
+    reorders: bool = False
+
+
+Jitter: TypeAlias = UniformJitter | NormalJitter | WifiJitter | Steps | Delays | Slots | NetemJitter
+
+read_jitter = one_of(UniformJitter, NormalJitter, WifiJitter, Steps, Delays, Slots, NetemJitter)

@@ -32,9 +32,7 @@ def test_a_line_of_netem_becomes_a_link() -> None:
     assert one["jitter"] == {"kind": "uniform", "most": "10 ms"}
     # netem holds 1000 packets by default, of which 125 kB, 83 packets, are on their way.
     assert one["queue"] == {"kind": "droptail", "limit": "917 packet"}
-    assert imported.notes == (
-        "the correlation of delays, with which netem's draws are no longer even",
-    )
+    assert imported.notes == ("the correlation of delays, which netem's draws do not have, either",)
     # The way back of one device is free.
     back = one["reverse"]
     assert (back["rate"], back["delay"], back["loss"]) == ("1 Gbit/s", "0 ms", 0)
@@ -65,8 +63,16 @@ def test_jitter_without_a_rate_reorders_if_asked_to() -> None:
     assert link("netem", line)["jitter"] == {"kind": "uniform", "most": "4 ms"}
     assert link("netem", line, exact=True)["jitter"]["reorders"] is True
     assert "reorders" in import_lines("netem", [line]).notes[0]
-    # A table of delays has no counterpart yet.
-    assert "table `pareto`" in import_lines("netem", [f"{line} distribution pareto"]).notes[0]
+    # The table of measured pings has no recipe.
+    notes = import_lines("netem", [f"{line} distribution experimental"]).notes
+    assert "table `experimental`" in notes[0]
+
+
+def test_a_table_of_delays_is_that_of_netem() -> None:
+    one = link("netem", "netem delay 100ms 10ms 25% distribution pareto rate 10mbit")
+    assert one["delay"] == "0 ms"
+    jitter = {"kind": "netem", "mean": "100 ms", "spread": "10 ms", "law": "pareto"}
+    assert one["jitter"] == jitter
 
 
 def test_reorder_names_the_packets_that_go_ahead() -> None:

@@ -82,6 +82,7 @@ jitters! {
     steps::Steps,
     delays::Delays,
     slots::Slots,
+    netem::Netem,
 }
 
 /// A jitter in use.

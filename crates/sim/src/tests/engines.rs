@@ -71,6 +71,7 @@ impl Dice {
                 json!({"kind": "steps", "every": "300 ms", "most": "10 ms"}),
                 json!({"kind": "trace", "delays_ms": [3, 0, 1.5], "every": "50 ms"}),
                 json!({"kind": "slots", "every": "4 ms"}),
+                json!({"kind": "netem", "mean": "5 ms", "spread": "2 ms", "law": "pareto"}),
             ]);
         }
         if self.chance(0.08) {
