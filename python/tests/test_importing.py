@@ -32,7 +32,10 @@ def test_a_line_of_netem_becomes_a_link() -> None:
     assert one["jitter"] == {"kind": "uniform", "most": "10 ms"}
     # netem holds 1000 packets by default, of which 125 kB, 83 packets, are on their way.
     assert one["queue"] == {"kind": "droptail", "limit": "917 packet"}
-    assert imported.notes == ("the correlation of delays, which netem's draws do not have, either",)
+    assert imported.notes == (
+        "the correlation of delays, which netem's draws do not have, either",
+        "1000 packets are netem's limit with those delayed: 917 may wait",
+    )
     # The way back of one device is free.
     back = one["reverse"]
     assert (back["rate"], back["delay"], back["loss"]) == ("1 Gbit/s", "0 ms", 0)
@@ -63,6 +66,9 @@ def test_jitter_without_a_rate_reorders_if_asked_to() -> None:
     assert link("netem", line)["jitter"] == {"kind": "uniform", "most": "4 ms"}
     assert link("netem", line, exact=True)["jitter"]["reorders"] is True
     assert "reorders" in import_lines("netem", [line]).notes[0]
+    # Draws below zero are zero, as there.
+    wide = {"kind": "netem", "mean": "50 ms", "spread": "60 ms"}
+    assert link("netem", "netem delay 50ms 60ms rate 1mbit")["jitter"] == wide
     # The table of measured pings has no recipe.
     notes = import_lines("netem", [f"{line} distribution experimental"]).notes
     assert "table `experimental`" in notes[0]
@@ -79,6 +85,9 @@ def test_reorder_names_the_packets_that_go_ahead() -> None:
     # netem's 25 % skip the delay: here 75 % are late by it.
     one = link("netem", "netem delay 10ms reorder 25% 50%")
     assert (one["delay"], one["reorder"]) == ("0 ms", {"share": 0.75, "delay": "10 ms"})
+    # tc-netem(8): each fifth goes ahead. With a draw of 25 % one of 4 + 1/0.25.
+    assert link("netem", "netem gap 5 delay 10ms")["reorder"]["share"] == 0.8
+    assert link("netem", "netem delay 10ms reorder 25% gap 5")["reorder"]["share"] == 0.875
     with pytest.raises(ac.BadInput, match="`reorder` needs a delay"):
         import_lines("netem", ["netem reorder 25%"])
 
@@ -108,6 +117,55 @@ def test_a_shaper_above_netem() -> None:
     assert one["channel"] == {"kind": "shaper", "burst": "32768 B", "peak": "1 Gbit/s"}
     # tc: limit = rate x latency + burst = 500,000 + 32,768 bytes.
     assert one["queue"] == {"kind": "droptail", "limit": "532768 B"}
+
+
+def test_a_limit_that_delays_fill_is_told() -> None:
+    # 1 Gbit/s x 20 ms are 1667 packets, and netem holds 1000. So many may wait, which is said.
+    imported = import_lines("netem", ["netem delay 20ms rate 1gbit"])
+    assert 'limit = "1000 packet"' in imported.toml
+    assert "rate times delay is 1667" in imported.notes[0]
+    assert import_lines("netem", ["netem delay 100ms"]).notes == (
+        "the limit of 1000 packets that netem delays at once",
+    )
+
+
+def test_the_slower_of_two_rates_counts() -> None:
+    lines = [
+        "tc qdisc add dev eth0 root handle 1: tbf rate 10mbit burst 1540 latency 400ms",
+        "tc qdisc add dev eth0 parent 1:1 netem delay 10ms rate 100mbit",
+    ]
+    assert link("netem", *lines)["rate"] == "10 Mbit/s"
+
+
+def test_a_second_device_is_the_way_back() -> None:
+    one = link(
+        "netem",
+        "tc qdisc add dev eth0 root netem delay 20ms rate 1mbit",
+        "sudo ip netns exec r /sbin/tc qdisc add dev eth1 root netem delay 30ms rate 50mbit # back",
+        "modprobe ifb",
+    )
+    assert (one["rate"], one["delay"]) == ("1 Mbit/s", "20 ms")
+    assert (one["reverse"]["rate"], one["reverse"]["delay"]) == ("50 Mbit/s", "30 ms")
+    with pytest.raises(ac.BadInput, match="expected one device or two"):
+        import_lines("netem", [f"tc qdisc add dev e{n} root netem delay 1ms" for n in range(3)])
+
+
+def test_a_change_takes_the_place_of_what_was() -> None:
+    lines = (
+        "tc qdisc add dev e root netem delay 20ms",
+        "tc qdisc change dev e root netem delay 30ms",
+    )
+    assert link("netem", *lines)["delay"] == "30 ms"
+
+
+def test_a_class_alone_sends_at_its_ceiling() -> None:
+    line = "tc class add dev e parent 1: classid 1:30 htb rate 1kbit ceil 6mbit burst 15k"
+    imported = import_lines("netem", [line])
+    assert link("netem", line)["rate"] == "6 Mbit/s"
+    assert set(imported.notes) == {
+        "`htb burst 15k`",
+        "`htb rate`: a class alone sends at its `ceil`",
+    }
 
 
 def test_a_class_of_htb_with_fq_codel() -> None:
@@ -147,6 +205,11 @@ def test_shells_of_mahimahi() -> None:
     assert one["queue"] == {"kind": "droptail", "limit": "100 packet"}
     assert one["reverse"]["channel"] == {"kind": "trace", "file": "down.trace"}
     assert (one["reverse"]["delay"], one["reverse"]["loss"]) == ("40 ms", 0)
+    # Options may stand first, and a shell may stand in another.
+    first = "mm-link --uplink-queue=droptail --uplink-queue-args=bytes=15000 up.trace down.trace"
+    assert link("mahimahi", first)["queue"] == {"kind": "droptail", "limit": "15000 B"}
+    twice = "mm-loss uplink 0.1 mm-loss uplink 0.1"
+    assert abs(link("mahimahi", twice)["loss"] - 0.19) < 1e-12
 
 
 def test_a_folder_of_leoreplayer(tmp_path: Path) -> None:
@@ -172,6 +235,11 @@ def test_a_folder_of_leoreplayer(tmp_path: Path) -> None:
         ("netem", "netem loss 120%", "netem loss: found `120%`, expected at most 100%"),
         ("netem", "tc qdisc add dev eth0 root cake", "`cake` has no counterpart"),
         ("netem", "tbf rate 10mbit", "tbf: expected `rate` and `burst`"),
+        ("netem", "tbf rate 10mbit burst 5kb", "tbf: expected `limit` or `latency`"),
+        ("netem", "tc qdisc add dev eth0 root prio", "`prio` has no counterpart"),
+        ("netem", "tc qdisc add dev eth0 root", "no discipline in it"),
+        ("mahimahi", "mm-loss uplink 1.5", "mm-loss: found `1.5`, expected at most 1"),
+        ("mahimahi", "mm-link a b mm-link c d", "a second `mm-link` has no counterpart"),
         ("netem", "netem delay 'x", "No closing quotation"),
         ("mahimahi", "mm-onoff uplink 1 2", "`mm-onoff` has no counterpart"),
         ("mahimahi", "mm-lnik a b", "`mm-lnik` has no counterpart (did you mean `mm-link`?)"),
@@ -189,7 +257,8 @@ def test_the_command_prints_a_file_that_runs(
 ) -> None:
     answer = ackclock("import", "netem", "netem delay 20ms 2ms rate 5mbit limit 50")
     assert answer.code == 0
-    assert answer.err.startswith("ackclock: not taken over: `limit 50` counts packets")
+    # 5 Mbit/s x 20 ms are 8.3 packets.
+    assert answer.err.startswith("ackclock: not taken over: 50 packets are netem's limit")
     file = tmp_path / "imported.toml"
     file.write_text(answer.out.replace("30 s", "2 s"), encoding="utf-8")
     assert ackclock("run", file).code == 0

@@ -1,0 +1,92 @@
+"""Ways from lines of mahimahi's shells, and of LeoReplayer's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ackclock._import_words import Way, Words, is_number, ms, quantity
+from ackclock._nearest import nearest
+from ackclock.errors import BadInput
+
+__all__ = ["of_mahimahi"]
+
+
+def of_mahimahi(lines: Sequence[str], _: bool) -> list[Way]:
+    up, down = Way(), Way()
+    words = Words(" ".join(lines))
+    # What follows the shells is the program that runs inside.
+    while words and (word := words.take("")).startswith("mm-"):
+        read = _SHELLS.get(word)
+        if read is None:
+            raise BadInput(f"import: `{word}` has no counterpart{nearest(word, _SHELLS)}")
+        read(words, up, down)
+    for way in (up, down):
+        if way.keys.get("queue") == {"kind": "droptail"}:
+            way.notes.append("`droptail` without a size: nothing limits what waits")
+    if not up.keys and up.delay_s == 0:
+        raise BadInput("import: no shell in it, expected a line as `mm-delay 40 mm-link a b`")
+    return [up, down]
+
+
+def _mm_loss(words: Words, up: Way, down: Way) -> None:
+    way = up if words.take("mm-loss") == "uplink" else down
+    share = quantity(words.take("mm-loss"), {"": 1.0}, "mm-loss", "0.01")
+    if share > 1:
+        raise BadInput(f"import: mm-loss: found `{share:g}`, expected at most 1")
+    # One shell may stand inside another.
+    way.keys["loss"] = 1 - (1 - way.keys.get("loss", 0.0)) * (1 - share)
+
+
+def _mm_link(words: Words, up: Way, down: Way) -> None:
+    if "channel" in up.keys:
+        raise BadInput("import: a second `mm-link` has no counterpart")
+    _mm_queues(words, up, down)
+    traces = words.take("mm-link"), words.take("mm-link")
+    for way, trace in zip((up, down), traces, strict=True):
+        way.rate_bps = way.rate_bps or 10e6
+        way.keys["channel"] = {"kind": "trace", "file": trace}
+        way.notes.append("`rate` beside a trace is used for limits in BDP alone: put in its mean")
+    _mm_queues(words, up, down)
+
+
+def _mm_delay(words: Words, up: Way, down: Way) -> None:
+    value = words.take("mm-delay")
+    file = words.take_if(lambda word: not word.startswith(("mm-", "-")) and not is_number(word))
+    for way in (up, down):
+        if file is None:
+            way.delay_s += quantity(value, {"": 1e-3}, "mm-delay", "40")
+        else:
+            # LeoReplayer: a slot's length, and a file of delays.
+            every = ms(quantity(value, {"": 1e-3}, "mm-delay", "10"))
+            way.keys["jitter"] = {"kind": "trace", "file": file, "every": every}
+            way.notes.append("LeoReplayer reorders where the delay falls; here packets do not")
+
+
+def _mm_queues(words: Words, up: Way, down: Way) -> None:
+    kinds = {"infinite": "droptail", "droptail": "droptail", "codel": "codel", "pie": "pie"}
+    while words.peek().startswith("--"):
+        option, _, value = words.take("mm-link").partition("=")
+        way = up if option.startswith("--uplink") else down
+        if option.endswith("-queue"):
+            if value not in kinds:
+                raise BadInput(f"import: queue `{value}` has no counterpart{nearest(value, kinds)}")
+            way.keys["queue"] = {"kind": kinds[value]}
+        elif option.endswith("-queue-args"):
+            queue = way.keys.setdefault("queue", {"kind": "droptail"})
+            for pair in value.strip("\"'").split(","):
+                name, _, number = pair.partition("=")
+                if name in ("packets", "bytes"):
+                    queue["limit"] = f"{number} {'packet' if name == 'packets' else 'B'}"
+                elif name in ("target", "interval", "qdelay_ref"):
+                    queue["target" if name == "qdelay_ref" else name] = f"{number} ms"
+                else:
+                    way.notes.append(f"`{pair}` of a queue")
+        elif option != "--meter-all" and "-log" not in option:
+            way.notes.append(f"`{option}`")
+
+
+_SHELLS: Mapping[str, Callable[[Words, Way, Way], None]] = {
+    "mm-delay": _mm_delay,
+    "mm-loss": _mm_loss,
+    "mm-link": _mm_link,
+}
