@@ -74,6 +74,9 @@ pub enum Error {
     /// A queue that ended the run: the time, and the fault.
     #[error("queue: {0}")]
     Queue(String),
+    /// A transport that ended the run: the flow, the time, and the fault.
+    #[error("transport: {0}")]
+    Transport(String),
     /// An observer ended the run.
     #[error("the observer ended the run")]
     Stopped,
@@ -267,8 +270,12 @@ fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Error> {
             Ok(failed) => return Error::Law(failed.what),
             Err(other) => other,
         };
-        match payload.downcast::<ackclock_net::queue::QueueFailed>() {
-            Ok(failed) => Error::Queue(failed.what),
+        let payload = match payload.downcast::<ackclock_net::queue::QueueFailed>() {
+            Ok(failed) => return Error::Queue(failed.what),
+            Err(other) => other,
+        };
+        match payload.downcast::<ackclock_sim::TransportFailed>() {
+            Ok(failed) => Error::Transport(failed.what),
             Err(other) => resume_unwind(other),
         }
     })

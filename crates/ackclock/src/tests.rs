@@ -139,3 +139,56 @@ fn a_queue_of_ones_own_stands_in_front_of_a_link() {
     let said = path("cubic").queue("link", |_, _| Line::default()).run().unwrap_err().to_string();
     assert_eq!(said, "queue of `link`: expected a link of: bottleneck");
 }
+
+/// An end that does one thing wrong.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wrong {
+    does: &'static str,
+    sent: bool,
+}
+
+impl transport::Transport for Wrong {
+    fn open(&mut self, _: law::Instant) {}
+
+    fn receive(&mut self, _: law::Instant, _: transport::Datagram) {}
+
+    fn wake(&mut self, _: law::Instant) {}
+
+    fn transmit(&mut self, _: law::Instant) -> Option<transport::Datagram> {
+        let size = match self.does {
+            "floods" => 10,
+            "is large" if !std::mem::replace(&mut self.sent, true) => 1473,
+            "delivers" if !std::mem::replace(&mut self.sent, true) => 5,
+            _ => return None,
+        };
+        Some(transport::Datagram { payload: vec![0; size], ecn: transport::Ecn::NotEct })
+    }
+
+    fn wake_at(&mut self) -> Option<law::Instant> {
+        (self.does == "wakes").then_some(law::Instant::START)
+    }
+
+    fn state(&self) -> transport::TransportState {
+        // The sender has sent by then; of the receiver it is not asked.
+        let delivered = if self.does == "delivers" && !self.sent { 6 } else { 0 };
+        let delivered = law::Bytes::new(delivered);
+        transport::TransportState { delivered, ..transport::TransportState::default() }
+    }
+}
+
+#[test]
+fn a_transport_that_breaks_a_rule_ends_the_run() {
+    let said = |does| {
+        let wrong = Wrong { does, sent: false };
+        let run = path("reno").transport("a", "wrong", move |_| (wrong, wrong)).run();
+        run.unwrap_err().to_string()
+    };
+    let at = "transport: flow `a` at 0.000000 s";
+    assert_eq!(said("floods"), format!("{at}: datagrams without end at one moment"));
+    assert_eq!(said("wakes"), format!("{at}: wake-ups without end at one moment"));
+    let large = "a datagram has a payload of 1473 B, expected at most 1472 B";
+    assert_eq!(said("is large"), format!("{at}: {large}"));
+    // 33 bytes at 10 Mbit/s, and half of 40 ms.
+    let early = "transport: flow `a` at 0.020026 s: 6 B are delivered, of 5 B that have arrived";
+    assert_eq!(said("delivers"), early);
+}

@@ -62,6 +62,6 @@ pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use scenario::Scenario;
 pub use stepped::Stepped;
 pub use visitors::{
-    DATAGRAM_HEADERS, Datagram, Ends, FlowSetup, OwnTransport, QueueOf, Transport, TransportState,
-    Visitors,
+    DATAGRAM_HEADERS, Datagram, Ends, FlowSetup, OwnTransport, QueueOf, Transport, TransportFailed,
+    TransportState, Visitors,
 };

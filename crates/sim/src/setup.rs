@@ -185,7 +185,7 @@ impl FlowHosts {
                 };
                 let ends = make(&setup);
                 for (host, end) in self.hosts[2 * n..].iter_mut().zip(ends) {
-                    host.visiting = Some(Box::new(Visiting::new(end)));
+                    host.visiting = Some(Box::new(Visiting::new(end, &setup)));
                     // Its state is asked for after each event.
                     host.sized = false;
                 }

@@ -3,6 +3,7 @@
 //! Scenarios name neither: whoever runs one says which flow or link is meant. The reference engine runs them.
 
 use std::fmt::{self, Debug};
+use std::panic::resume_unwind;
 
 use ackclock_net::queue::OwnQueue;
 use ackclock_packet::Ecn;
@@ -137,6 +138,16 @@ impl Visitors<'_> {
     }
 }
 
+/// The end of a run in which a visitor's transport broke a rule: the payload of the unwinding that leaves the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransportFailed {
+    /// The flow's number, the time and the fault.
+    pub what: String,
+}
+
+/// More datagrams or wake-ups than this at one moment do not end.
+const MOST_AT_ONCE: u32 = 100_000;
+
 /// A visitor's end of a flow, as its host holds it.
 pub struct Visiting {
     /// The end.
@@ -149,12 +160,73 @@ pub struct Visiting {
     pub established_at: Option<Instant>,
     /// True once it was opened, or a datagram has arrived.
     pub begun: bool,
+    name: String,
+    largest_payload: u32,
+    /// Payload that has arrived.
+    arrived: Bytes,
+    /// Datagrams and wake-ups at the moment of the last one.
+    busy: (Instant, u32),
 }
 
 impl Visiting {
-    pub fn new(transport: Box<dyn Transport>) -> Self {
-        let (state, stats) = (TransportState::default(), SenderStats::default());
-        Self { transport, state, stats, established_at: None, begun: false }
+    pub fn new(transport: Box<dyn Transport>, setup: &FlowSetup) -> Self {
+        Self {
+            transport,
+            state: TransportState::default(),
+            stats: SenderStats::default(),
+            established_at: None,
+            begun: false,
+            name: setup.name.clone(),
+            largest_payload: setup.largest_payload,
+            arrived: Bytes::ZERO,
+            busy: (Instant::START, 0),
+        }
+    }
+
+    /// Ends the run.
+    #[cold]
+    fn fail(&self, now: Instant, fault: &str) -> ! {
+        let what = format!("flow `{}` at {:.6} s: {fault}", self.name, now.as_secs_f64());
+        // No panic: its hook would print where the engine stands, which is of no use to the transport's author.
+        resume_unwind(Box::new(TransportFailed { what }))
+    }
+
+    /// Ends the run if time stands still at this end.
+    fn count(&mut self, now: Instant, what: &str) {
+        let many = if self.busy.0 == now { self.busy.1 + 1 } else { 1 };
+        self.busy = (now, many);
+        if many > MOST_AT_ONCE {
+            self.fail(now, &format!("{what} without end at one moment"));
+        }
+    }
+
+    /// The timer expires, if it is due.
+    pub fn wake(&mut self, now: Instant) {
+        if self.transport.wake_at().is_some_and(|at| at <= now) {
+            self.count(now, "wake-ups");
+            self.transport.wake(now);
+        }
+    }
+
+    /// The next datagram that is to leave.
+    pub fn transmit(&mut self, now: Instant) -> Option<Datagram> {
+        let datagram = self.transport.transmit(now)?;
+        self.count(now, "datagrams");
+        let (size, most) = (datagram.payload.len(), self.largest_payload);
+        if size > most as usize {
+            let fault = format!("a datagram has a payload of {size} B, expected at most {most} B");
+            self.fail(now, &fault);
+        }
+        self.stats.segments_sent += 1;
+        Some(datagram)
+    }
+
+    /// A datagram arrives.
+    pub fn receive(&mut self, now: Instant, datagram: Datagram) {
+        self.begun = true;
+        self.arrived += Bytes::new(datagram.payload.len() as u64);
+        self.transport.receive(now, datagram);
+        self.note(now);
     }
 
     /// Opens the connection.
@@ -166,6 +238,11 @@ impl Visiting {
     /// Takes the state after an event.
     pub fn note(&mut self, now: Instant) {
         self.state = self.transport.state();
+        if self.state.delivered > self.arrived {
+            let (delivered, arrived) = (self.state.delivered.get(), self.arrived.get());
+            let fault = format!("{delivered} B are delivered, of {arrived} B that have arrived");
+            self.fail(now, &fault);
+        }
         let TransportState { established, lost_packets, timeouts, congestion_events, .. } =
             self.state;
         if established {

@@ -78,9 +78,7 @@ impl Engine<'_> {
         let host = &mut self.state.hosts[h];
         let Some(own) = &mut host.visiting else { return };
         let size = datagram.payload.len() as u64 + u64::from(DATAGRAM_HEADERS);
-        own.begun = true;
-        own.transport.receive(now, datagram);
-        own.note(now);
+        own.receive(now, datagram);
         if h % 2 == 1 {
             host.echo = sent;
             host.arrived_packets += 1;
@@ -103,11 +101,8 @@ impl Engine<'_> {
         if !own.begun {
             return;
         }
-        if own.transport.wake_at().is_some_and(|at| at <= now) {
-            own.transport.wake(now);
-        }
-        while let Some(datagram) = own.transport.transmit(now) {
-            own.stats.segments_sent += 1;
+        own.wake(now);
+        while let Some(datagram) = own.transmit(now) {
             let mut echo = Instant::NEVER;
             if h % 2 == 1 {
                 std::mem::swap(&mut echo, &mut host.echo);
