@@ -92,7 +92,7 @@ def status(as_json: AsJson = False) -> None:
 def try_laws(
     names: SomeNames = None,
     seconds: Annotated[
-        float, typer.Option(min=1.0, max=600.0, help="How long each law sends.")
+        float, typer.Option(min=1.0, max=600.0, help="The time that each law sends, in seconds.")
     ] = 4.0,
     as_json: AsJson = False,
 ) -> None:

@@ -157,9 +157,16 @@ impl Model {
             self.law.on_rtt(&RttSample { now, rtt });
         }
         if record.grows && self.law.wants_acks() {
-            let slow_start = self.law.in_slow_start();
-            let step =
-                slow_start.then(|| self.start.on_ack(&ack, self.law.cwnd(), self.law.ssthresh()));
+            let step = self.law.in_slow_start().then(|| {
+                let (cwnd, ssthresh) = (self.law.cwnd(), self.law.ssthresh());
+                let mut step = self.start.on_ack(&ack, cwnd, ssthresh);
+                // A law's threshold is a real number, of which slow start sees the whole bytes: a step up to them may
+                // stay below it, and the next one would be of no bytes.
+                if ssthresh == Some(cwnd + step.increase) {
+                    step.increase += Bytes::new(1);
+                }
+                step
+            });
             self.law.on_ack(&ack, step);
         }
         if !self.law.models_path() {
@@ -260,6 +267,19 @@ mod tests {
         let found = judge("tahoe", &records).unwrap();
         assert_eq!((found.acks, found.apart, found.reductions, found.connections), (3, 1, 1, 1));
         assert!((found.largest_segments - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn slow_start_ends_at_a_threshold_of_half_a_byte() {
+        // Half of 12.001 segments of 1000 bytes are 6000.5 bytes. From 1 segment five ACKs lead there, and the next ones
+        // to 6.0005, 6.0005 + 1/6 and so on. The model is there an ACK sooner, and so 1/6 ahead.
+        let mut loss = record(Event::Loss, 1.0);
+        loss.reduce_from = 12.001;
+        let windows = [2.0, 3.0, 4.0, 5.0, 6.0, 6.0005, 6.1672, 6.3338];
+        let acks = windows.map(|window| record(Event::Ack, window));
+        let records = [&[record(Event::Begin, 10.0), loss][..], &acks].concat();
+        let found = judge("tahoe", &records).unwrap();
+        assert!(found.largest_segments < 0.17, "{}", found.largest_segments);
     }
 
     #[test]

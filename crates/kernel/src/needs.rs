@@ -56,7 +56,7 @@ pub fn needs() -> Option<String> {
     }
     if !MISSING.is_empty() {
         return Some(format!(
-            "no laws were compiled: {MISSING}; apt install clang, then build again"
+            "no laws were compiled, as {MISSING}; apt install clang, then build again"
         ));
     }
     crate::loader::lacks().or_else(kernel_lacks).or_else(rights_lack)

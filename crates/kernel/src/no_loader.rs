@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::record::Record;
 use crate::{Asked, KernelError, Law};
 
-const WHY: &str = "this build has no loader of BPF: apt install libelf-dev zlib1g-dev pkg-config, then `make build`";
+const WHY: &str = "this build has no loader of BPF; apt install libelf-dev zlib1g-dev pkg-config, then `make build`";
 
 /// A law that was loaded to stay: there is none.
 #[derive(Clone, Debug, Serialize)]
