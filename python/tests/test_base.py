@@ -76,6 +76,8 @@ WORKS = (
     "bench --help",
     "check-law reno --stories 2",
     "judge --help",
+    "kernel list",
+    "kernel list --json",
     "play --help",
     "reproduce",
 )
