@@ -181,7 +181,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
             frozenset({"path_driver", "pcap_tap"}),
             frozenset({"base", "error", "path", "ports", "records", "sys", "timing"}),
         ),
-        "settings": (frozenset({"kernel"}), frozenset({"base", "machine"})),
+        "settings": (frozenset({"kernel"}), frozenset({"base", "machine", "sys"})),
         "hosts": (
             frozenset({"hosts", "kernel_end"}),
             frozenset({"base", "machine", "records", "settings", "sys", "timing"}),

@@ -130,10 +130,18 @@ fn strip(object: &Path) {
     let _ = Command::new("llvm-strip").arg("-g").arg(object).output();
 }
 
-/// The numbers of a model as macros: a real number in Q20, a whole one as it is, a time in microseconds (`_US`).
+/// The numbers of a model as macros: a real number in Q20, a whole one as it is, a time in microseconds
+/// (`_US`), a table of pairs as an initializer.
 fn constants(prefix: &str, text: &str) -> String {
     let mut macros = String::new();
-    for line in text.lines() {
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(name) = table(line) {
+            let rows: Vec<&str> = lines.by_ref().take_while(|line| *line != "];").collect();
+            let rows = rows.join(" ").replace('(', "{").replace(')', "}");
+            writeln!(macros, "#define {prefix}_{name} {{ {} }}", rows.trim()).expect("a string");
+            continue;
+        }
         let Some((name, kind, value)) = constant(line) else { continue };
         let number = |text: &str| text.replace('_', "").parse::<f64>().expect("a number");
         let (name, value) = match kind {
@@ -155,6 +163,12 @@ fn constants(prefix: &str, text: &str) -> String {
         writeln!(macros, "#define {prefix}_{name} {value:.0}ULL").expect("a string");
     }
     macros
+}
+
+/// The name of a table of pairs of whole numbers, whose rows are in the lines up to `];`.
+fn table(line: &str) -> Option<&str> {
+    let (name, kind) = line.strip_prefix("const ")?.split_once(": ")?;
+    (kind.starts_with("[(u64, u64); ") && kind.ends_with("= [")).then_some(name)
 }
 
 /// Name, type and value of `const NAME: TYPE = VALUE;`.

@@ -93,6 +93,8 @@ pub fn find(word: &str) -> Result<Asked, KernelError> {
     };
     let law = LAWS.iter().find(named).ok_or_else(unknown)?;
     let argument = argument.strip_suffix(')').unwrap_or(argument);
+    // A law's form under the profile of that name, which is the one in the kernel.
+    let argument = if argument == "linux" { "" } else { argument };
     // The first word of a law is that without a derivative.
     let derivative = law.words.len() > 1 && law.words.first() != Some(&name);
     let settings = if law.words.len() > 1 {
@@ -143,6 +145,7 @@ mod tests {
         assert_eq!(settings("ccpd(1,4000)"), Some([1000, 4000, 0, 0]));
         assert_eq!(settings("ccpd(1.25,2000,literal,buffer)"), Some([1250, 2000, 1, 1]));
         assert_eq!(settings("tahoe"), None);
+        assert_eq!(settings("highspeed(linux)"), None);
         assert!(find("tahoe(bytes)").is_err() && find("ccpd(1)").is_err());
         assert!(find("ccpd(1,0)").is_err() && find("bbr").is_err());
     }

@@ -1,5 +1,8 @@
 //! The settings of a kernel end point for a scenario; keys that the kernel cannot follow are refused by name.
 
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
+
 use ackclock_sim::ScenarioError;
 use ackclock_sim::scenario::{
     EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
@@ -11,6 +14,7 @@ use ackclock_units::{Bytes, Duration};
 
 use crate::netlink::RouteMetrics;
 use crate::options::{End, KernelLaw};
+use crate::sys;
 
 /// IP and TCP headers without options, and the option of Quick-Start (RFC 4782 §3.1; in IPv6 with its
 /// header), which may stand in front of a full segment.
@@ -79,11 +83,19 @@ pub fn laws_wanted(
     for (asked, ends) in entries(scenario)?.iter().zip(ends) {
         let law = asked.config.parts.growth;
         let by_kernel = sender_of(asked, *ends) == End::Kernel && asked.profile == Profile::Linux;
-        if by_kernel && law.in_linux().is_none() && !wanted.contains(&law) {
+        if by_kernel && !law.in_linux().is_some_and(has_module) && !wanted.contains(&law) {
             wanted.push(law);
         }
     }
     Ok(wanted)
+}
+
+/// True if the kernel has this congestion control, or a module that it loads when it is asked for it.
+fn has_module(name: &str) -> bool {
+    // A user who may not have it is told so by another error.
+    let asked = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|socket| sys::set_congestion_control(&socket.into(), name));
+    asked.err().is_none_or(|error| error.kind() != ErrorKind::NotFound)
 }
 
 /// Refuses, by name, what `scenario` asks and a live run cannot do whose ends are these, on a kernel that has `laws`

@@ -203,6 +203,11 @@ fn a_law_of_ours_that_the_kernel_has_is_taken_under_its_name_there() {
 }
 
 #[test]
+fn a_module_that_the_kernel_lacks_is_wanted_of_us() {
+    assert!(has_module("reno") && !has_module("no_such_law"));
+}
+
+#[test]
 fn laws_that_the_kernel_has_or_does_not_run_are_not_wanted() {
     for flow in [
         r#""variant": "cubic", "profile": "linux""#,
