@@ -52,7 +52,9 @@ def asked(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
 @needed
 @untimed
 @live
-@pytest.mark.parametrize("word", ["tahoe", "compound", "ccp(1)", "ccpd(1,2000)", "playout", "highspeed"])
+@pytest.mark.parametrize(
+    "word", ["tahoe", "compound", "ccp(1)", "ccpd(1,2000)", "playout", "highspeed", "vegas"]
+)
 def test_a_law_in_the_kernel_keeps_to_the_one_in_rust(word: str) -> None:
     # 20 Mbit/s and 40 ms are 67 packets; a buffer of 30 makes every law lose some in 4 s.
     keys: dict[str, Any] = path(delay="19 ms", duration="4 s")
@@ -173,6 +175,39 @@ def test_without_the_rights_there_is_one_line_and_nothing_changes() -> None:
     answer = asked("load", "tahoe", before=["unshare", "-Ur"])
     assert answer.returncode == 2
     assert "user namespace" in answer.stderr
+    assert available() == before
+
+
+@needed
+@untimed
+@live
+@pytest.mark.parametrize(
+    ("hidden", "words"),
+    [
+        ("mount -t tmpfs none /sys/kernel/btf", "no /sys/kernel/btf/vmlinux"),
+        (
+            "for file in $(ldconfig -p | sed -n 's/.*libelf.so.1 .*=> //p'); do "
+            'mount --bind /dev/null "$(realpath "$file")"; done',
+            "apt install libelf1",
+        ),
+    ],
+)
+def test_a_machine_that_lacks_something_is_told_so_and_unchanged(hidden: str, words: str) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None or os.geteuid() != 0 or shutil.which("ldconfig") is None:
+        pytest.skip("live: only root can hide files, in a mount namespace")
+    apart = [unshare, "-m", "sh", "-c", f'{hidden}; exec "$@"', "sh"]
+    before = available()
+    for request in (["load", "tahoe"], ["status"], ["test", "tahoe"]):
+        answer = asked(*request, before=apart)
+        assert answer.returncode == 2, request
+        assert answer.stderr.count("\n") == 1
+        assert words in answer.stderr
+    listed = asked("list", before=apart)
+    assert listed.returncode == 0
+    assert words in listed.stdout
+    # All but laws in the kernel works.
+    assert subprocess.run([*apart, str(COMMAND), "variants"], check=False).returncode == 0
     assert available() == before
 
 

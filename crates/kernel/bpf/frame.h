@@ -50,6 +50,8 @@ struct ack {
 	u32 delivered;
 	u32 lost;
 	bool grows;
+	/* The window is full enough to grow (`tcp_is_cwnd_limited`). */
+	bool limited;
 	bool ack_delayed;
 	bool cwnd_limited;
 	bool repairing;
@@ -69,6 +71,11 @@ INLINE void law_ack(struct law *law, const struct ack *ack);
 INLINE void law_congestion(struct law *law, u8 event, u64 reduce_from);
 INLINE void law_repaired(struct law *law);
 INLINE void law_spurious(struct law *law);
+#endif
+
+#ifdef HEEDS_STATES
+INLINE void law_state(struct law *law, u8 to, u32 nxt);
+INLINE void law_send_start(struct law *law, u32 nxt);
 #endif
 
 #ifdef PACED
@@ -205,6 +212,21 @@ int law_asked(u64 *ctx)
 	return most(tp->snd_ssthresh, 2);
 }
 
+/* The event that a change of state is, beyond that change; EVENT_STATE if it is none. */
+INLINE u8 meaning(struct frame *frame, u8 from, u8 to)
+{
+	bool asked = frame->asked;
+
+	frame->asked = 0;
+	if (to == LOSS)
+		return asked ? EVENT_TIMEOUT : EVENT_TIMEOUT_AGAIN;
+	if (asked && to == RECOVERY)
+		return EVENT_LOSS;
+	if (asked && to == CWR)
+		return EVENT_MARK;
+	return to < CWR && from >= CWR ? EVENT_REPAIRED : EVENT_STATE;
+}
+
 SEC("struct_ops")
 int law_set_state(u64 *ctx)
 {
@@ -217,28 +239,38 @@ int law_set_state(u64 *ctx)
 
 	if (!state)
 		return 0;
-	if (to == LOSS) {
-		event = state->frame.asked ? EVENT_TIMEOUT : EVENT_TIMEOUT_AGAIN;
-	} else if (state->frame.asked && to == RECOVERY) {
-		event = EVENT_LOSS;
-	} else if (state->frame.asked && to == CWR) {
-		event = EVENT_MARK;
-	} else if (to < CWR && ca_state(tp) >= CWR) {
-		event = EVENT_REPAIRED;
-	} else {
-		state->frame.asked = 0;
-		return 0;
-	}
-	state->frame.asked = 0;
+	event = meaning(&state->frame, ca_state(tp), to);
 	reduce_from = law_window(&state->law);
 	if (event == EVENT_REPAIRED)
 		law_repaired(&state->law);
-	else
+	else if (event != EVENT_STATE)
 		law_congestion(&state->law, event, reduce_from);
-	tp->snd_ssthresh = kernel_ssthresh(&state->law);
-	note(sk, state, event, to, reduce_from);
+	if (event != EVENT_STATE) {
+		tp->snd_ssthresh = kernel_ssthresh(&state->law);
+		note(sk, state, event, to, reduce_from);
+	}
+#ifdef HEEDS_STATES
+	law_state(&state->law, to, tp->snd_nxt);
+	note(sk, state, EVENT_STATE, to, 0);
+#endif
 	return 0;
 }
+
+#ifdef HEEDS_STATES
+SEC("struct_ops")
+int law_event(u64 *ctx)
+{
+	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct state *state = bpf_sk_storage_get(&states, sk, 0, 0);
+
+	if (!state || ARGUMENT(ctx, 1, enum tcp_ca_event) != CA_EVENT_TX_START)
+		return 0;
+	law_send_start(&state->law, tp->snd_nxt);
+	note(sk, state, EVENT_SEND_START, ca_state(tp), 0);
+	return 0;
+}
+#endif
 
 /* What seemed lost was only late. */
 SEC("struct_ops")
@@ -326,10 +358,15 @@ int law_control(u64 *ctx)
 	ack.sample_us = ack.sample && sample->interval_us > 0 ? sample->interval_us : 0;
 	ack.sample_prior = sample->prior_delivered;
 	/* `tcp_may_raise_cwnd`: not while a repair or a mark brings the window down. */
+	ack.limited = is_cwnd_limited(tp);
+	ack.grows = acked && at != CWR && !(flag & FLAG_ECE);
 #ifdef GROWS_IN_REPAIR
-	ack.grows = acked && at != CWR && !(flag & FLAG_ECE) && (at >= RECOVERY || is_cwnd_limited(tp));
+	ack.grows = ack.grows && (at >= RECOVERY || ack.limited);
 #else
-	ack.grows = acked && at != CWR && at != RECOVERY && !(flag & FLAG_ECE) && is_cwnd_limited(tp);
+	ack.grows = ack.grows && at != RECOVERY;
+#ifndef WHOLE_GROWTH
+	ack.grows = ack.grows && ack.limited;
+#endif
 #endif
 	slow_start = in_slow_start(&state->law);
 	law_ack(&state->law, &ack);
@@ -349,6 +386,7 @@ int law_control(u64 *ctx)
 	if (!record)
 		return 0;
 	record->marks = (ack.grows ? MARK_GROWS : 0) | (slow_start ? MARK_SLOW_START : 0) |
+			(ack.limited ? MARK_LIMITED : 0) |
 			(ack.cwnd_limited ? MARK_CWND_LIMITED : 0) |
 			(ack.ack_delayed ? MARK_ACK_DELAYED : 0) |
 			(ack.sample ? MARK_SAMPLE : 0) |
@@ -363,12 +401,18 @@ int law_control(u64 *ctx)
 	return 0;
 }
 
+#ifdef HEEDS_STATES
+#define EVENTS .cwnd_event = (void *)law_event,
+#else
+#define EVENTS
+#endif
+
 #define LAW(law_name)                                                                           \
 	SEC(".struct_ops.link")                                                                 \
 	struct tcp_congestion_ops ack_##law_name = {                                                     \
 		.init = (void *)law_init,                                                       \
 		.ssthresh = (void *)law_asked,                                                  \
-		.set_state = (void *)law_set_state,                                             \
+		EVENTS .set_state = (void *)law_set_state,                                             \
 		.undo_cwnd = (void *)law_undo,                                                  \
 		.cong_control = (void *)law_control,                                            \
 		.name = "ack_" #law_name,                                                            \

@@ -7,6 +7,7 @@
  */
 #include "kernel.h"
 #include "constants.h"
+#include "modules.h"
 
 #define PROPORTIONAL
 
@@ -20,37 +21,14 @@ static const struct row rows[] = HIGHSPEED_ROWS;
 
 #define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
 
-/* In whole segments, as the kernel counts. */
 struct law {
-	u32 cwnd;
-	u32 ssthresh;
-	/* ACKs that have not yet bought a segment, each for a(w). */
-	u32 cnt;
+	struct window window;
+	/* The row of the table in which the window was when it last might have grown in avoidance. */
 	u32 row;
-	u32 reducing;
-	u32 undo_kept;
-	u32 undo_cwnd;
-	u32 undo_ssthresh;
 };
 
 #include "frame.h"
-
-INLINE u64 law_window(const struct law *law)
-{
-	return (u64)law->cwnd << Q;
-}
-
-INLINE u64 law_ssthresh(const struct law *law)
-{
-	return (u64)law->ssthresh << Q;
-}
-
-INLINE void law_begin(struct law *law, u64 window)
-{
-	struct law fresh = { .cwnd = window >> Q };
-
-	*law = fresh;
-}
+#include "modules_law.h"
 
 /* The first row whose window is not exceeded. */
 INLINE u32 find_row(u32 cwnd)
@@ -73,57 +51,31 @@ INLINE u32 find_row(u32 cwnd)
 
 INLINE void law_ack(struct law *law, const struct ack *ack)
 {
+	struct window *window = &law->window;
+
 	if (!ack->grows)
 		return;
 	if (in_slow_start(law)) {
 		/* Of an ACK that ends slow start the rest does not count. */
-		law->cwnd += slow_start_step(law, ack) >> Q;
+		window->cwnd += slow_start_step(law, ack) >> Q;
 		return;
 	}
-	law->row = find_row(law->cwnd);
-	law->cnt += law->row + 1;
-	if (law->cnt >= law->cwnd) {
-		law->cnt -= law->cwnd;
-		law->cwnd++;
+	/* Each ACK counts a(w), however much it acknowledges. */
+	law->row = find_row(window->cwnd);
+	window->cnt += law->row + 1;
+	if (window->cnt >= window->cwnd) {
+		window->cnt -= window->cwnd;
+		window->cwnd++;
 	}
 }
 
-INLINE void law_congestion(struct law *law, u8 event, u64 reduce_from)
+/* The row is not sought again: a loss in slow start costs what the last avoidance says. */
+INLINE u32 law_reduced(const struct law *law)
 {
-	law->cnt = 0;
-	if (event != EVENT_TIMEOUT_AGAIN) {
-		u32 row = law->row;
-		u32 decrease = 0;
+	u32 row = law->row;
+	u32 decrease = row < ROW_COUNT ? rows[row].decrease : 0;
 
-		/* `tcp_current_ssthresh` */
-		law->undo_kept = 1;
-		law->undo_cwnd = law->cwnd;
-		law->undo_ssthresh =
-			law->ssthresh ? most(law->ssthresh, (law->cwnd >> 1) + (law->cwnd >> 2)) : 0;
-		/* The row is not sought again: a loss in slow start costs what the last avoidance says. */
-		if (row < ROW_COUNT)
-			decrease = rows[row].decrease;
-		law->ssthresh = most(law->cwnd - (((u64)law->cwnd * decrease) >> 8), 2);
-	}
-	law->reducing = event == EVENT_LOSS || event == EVENT_MARK;
-	law->cwnd = law->reducing ? law->ssthresh : 1;
-}
-
-INLINE void law_repaired(struct law *law)
-{
-	if (law->reducing)
-		law->cwnd = law->ssthresh;
-	law->reducing = 0;
-}
-
-INLINE void law_spurious(struct law *law)
-{
-	law->reducing = 0;
-	if (!law->undo_kept)
-		return;
-	law->undo_kept = 0;
-	law->cwnd = most(law->cwnd, law->undo_cwnd);
-	law->ssthresh = law->undo_ssthresh ? most(law->ssthresh, law->undo_ssthresh) : 0;
+	return law->window.cwnd - (((u64)law->window.cwnd * decrease) >> 8);
 }
 
 LAW(highspeed);

@@ -13,6 +13,10 @@ enum event {
 	EVENT_TIMEOUT_AGAIN = 5,
 	EVENT_REPAIRED = 6,
 	EVENT_SPURIOUS = 7,
+	/* Told to laws that heed states. */
+	EVENT_STATE = 8,
+	/* Data goes out while nothing is outstanding; likewise. */
+	EVENT_SEND_START = 9,
 };
 
 enum {
@@ -24,6 +28,8 @@ enum {
 	/* There is a rate sample. */
 	MARK_SAMPLE = 16,
 	MARK_APP_LIMITED = 32,
+	/* The window was full enough to grow: of a law that grows in others, too. */
+	MARK_LIMITED = 64,
 };
 
 struct record {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ackclock_packet::Seq;
 use ackclock_tcp::event::{
-    Ack, Congestion, Delivery, Limit, Proposal, RateSample, RecoveryEnd, Repair, RttSample, Signal,
-    Why,
+    Ack, CaState, Congestion, Delivery, Limit, Proposal, RateSample, RecoveryEnd, Repair,
+    RttSample, SendStart, Signal, StateChange, Why,
 };
 use ackclock_tcp::growth::{AnyGrowth, Growth};
 use ackclock_tcp::start::{AnyStart, Start};
@@ -65,7 +65,7 @@ pub fn judge(word: &str, records: &[Record]) -> Option<Judgement> {
             Event::Loss | Event::Mark | Event::Timeout | Event::TimeoutAgain => {
                 judgement.reductions += 1;
             }
-            Event::Begin | Event::Repaired | Event::Spurious => {}
+            Event::Begin | Event::Repaired | Event::Spurious | Event::State | Event::SendStart => {}
         }
     }
     Some(judgement)
@@ -77,6 +77,7 @@ struct Model {
     start: AnyStart,
     mss: Mss,
     first: u32,
+    state: CaState,
 }
 
 impl Model {
@@ -86,7 +87,7 @@ impl Model {
         let cwnd = Some(segments(record.window, mss));
         law.rebase(&Proposal { cwnd, ssthresh: None, mss, why: Why::Established });
         let start = AnyStart::new(parts.window, parts.syn_loss, parts.slow_start);
-        Self { law, start, mss, first: record.una }
+        Self { law, start, mss, first: record.una, state: CaState::Open }
     }
 
     fn window(&self) -> f64 {
@@ -121,6 +122,18 @@ impl Model {
                 self.law.on_spurious();
                 return;
             }
+            Event::State => {
+                let (una, nxt) = (self.seq(record.una), self.seq(record.nxt));
+                let to = state(record.state);
+                let from = std::mem::replace(&mut self.state, to);
+                self.law.on_state(&StateChange { now, from, to, una, nxt });
+                return;
+            }
+            Event::SendStart => {
+                let nxt = self.seq(record.nxt);
+                self.law.on_send_start(&SendStart { now, last_send: None, nxt });
+                return;
+            }
             Event::Begin => return,
             Event::Loss => Signal::Loss,
             Event::Mark => Signal::Ecn { abe: false },
@@ -150,7 +163,7 @@ impl Model {
             in_flight,
             limited_by: if record.cwnd_limited { Limit::Cwnd } else { Limit::Application },
             in_recovery: record.state >= 3,
-            may_grow: record.grows,
+            may_grow: record.limited,
             mss,
         };
         if let Some(rtt) = rtt {
@@ -204,6 +217,17 @@ impl Model {
     }
 }
 
+/// `tcp_ca_state`.
+const fn state(number: u8) -> CaState {
+    match number {
+        0 => CaState::Open,
+        1 => CaState::Disorder,
+        2 => CaState::Cwr,
+        3 => CaState::Recovery,
+        _ => CaState::Loss,
+    }
+}
+
 /// Whole bytes of so many segments.
 #[expect(
     clippy::cast_possible_truncation,
@@ -231,6 +255,7 @@ mod tests {
             window,
             reduce_from: 0.0,
             grows: event == Event::Ack,
+            limited: true,
             slow_start: true,
             cwnd_limited: true,
             ack_delayed: false,

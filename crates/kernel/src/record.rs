@@ -27,6 +27,10 @@ pub enum Event {
     Repaired,
     /// The last reduction was for nothing.
     Spurious,
+    /// The state is another one, for a law that heeds states: after what it comes of.
+    State,
+    /// Data goes out while nothing is outstanding, likewise.
+    SendStart,
 }
 
 /// A connection, over IPv4.
@@ -60,6 +64,8 @@ pub struct Record {
     pub reduce_from: f64,
     /// True if the law was asked to grow.
     pub grows: bool,
+    /// True if the window was full enough to grow: a law may ask for no full one.
+    pub limited: bool,
     /// True if the law was in slow start before it.
     pub slow_start: bool,
     /// True if the window was in full use.
@@ -116,6 +122,8 @@ impl Record {
             5 => Event::TimeoutAgain,
             6 => Event::Repaired,
             7 => Event::Spurious,
+            8 => Event::State,
+            9 => Event::SendStart,
             _ => return None,
         };
         Some(Self {
@@ -132,6 +140,7 @@ impl Record {
             event,
             state: bytes[41],
             grows: marks & 1 != 0,
+            limited: marks & 64 != 0,
             slow_start: marks & 2 != 0,
             cwnd_limited: marks & 4 != 0,
             ack_delayed: marks & 8 != 0,
