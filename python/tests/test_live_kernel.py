@@ -17,7 +17,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
-from live_support import live, path, untimed
+from live_support import PYTHON, live, path, untimed, with_python
 
 COMMAND = Path(sys.executable).with_name("ackclock")
 LACKS = json.loads(_core.kernel("needs"))
@@ -178,6 +178,52 @@ def test_without_the_rights_there_is_one_line_and_nothing_changes() -> None:
     assert available() == before
 
 
+_AS_USER = """
+import json, sys
+import ackclock as ac
+keys = json.loads(sys.argv[1])
+print(json.dumps(ac.run_live(ac.Scenario.from_dict(keys), ports="veth").live))
+"""
+
+
+@needed
+@untimed
+@with_python
+def test_an_ordinary_user_gets_a_law_that_root_has_loaded() -> None:
+    setpriv = shutil.which("setpriv")
+    if setpriv is None or os.geteuid() != 0:
+        pytest.skip("live: only root can become another user, by `setpriv`")
+    nobody = [setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all"]
+    apart = [*nobody, "unshare", "-Urn"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(ac.__file__).parents[1])}
+    keys: dict[str, Any] = path(duration="1 s")
+    keys["flow"][0]["variant"] = "ccp(0.75)"
+    command = [*apart, PYTHON, "-c", _AS_USER, json.dumps(keys)]
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd="/", env=environment, capture_output=True, text=True, check=False
+        )
+
+    tried = subprocess.run(
+        [*apart, PYTHON, "-c", "import ackclock"],
+        cwd="/", env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if tried.returncode != 0:
+        pytest.skip(f"live: no ordinary user may run this package ({tried.stderr.strip()[-80:]})")
+    alone = run()
+    assert alone.returncode != 0
+    assert "the kernel has no `ccp(0.75)`, and ours cannot be loaded" in alone.stderr
+    _core.kernel("load", ["ccp(0.75)"])
+    try:
+        answer = run()
+        assert answer.returncode == 0, answer.stderr
+        (law,) = json.loads(answer.stdout)["kernel_laws"]
+        assert (law["name"], law["object"], law["records"]) == ("ack_ccp_0_75", None, 0)
+    finally:
+        _core.kernel("unload", ["ccp(0.75)"])
+
+
 @needed
 @untimed
 @live
@@ -186,8 +232,10 @@ def test_without_the_rights_there_is_one_line_and_nothing_changes() -> None:
     [
         ("mount -t tmpfs none /sys/kernel/btf", "no /sys/kernel/btf/vmlinux"),
         (
-            "for file in $(ldconfig -p | sed -n 's/.*libelf.so.1 .*=> //p'); do "
-            'mount --bind /dev/null "$(realpath "$file")"; done',
+            (
+                "for file in $(ldconfig -p | sed -n 's/.*libelf.so.1 .*=> //p'); do "
+                'mount --bind /dev/null "$(realpath "$file")"; done'
+            ),
             "apt install libelf1",
         ),
     ],
