@@ -20,6 +20,8 @@ struct frame {
 	/* True if the kernel has asked for a threshold and not yet said why. */
 	u32 asked;
 	u32 lost;
+	/* Records so far, those for which there was no room included. */
+	u32 count;
 };
 
 struct state {
@@ -115,13 +117,15 @@ INLINE u32 whole(u64 window)
 }
 
 /* What of a record does not depend on the event. */
-INLINE struct record *begin_record(struct sock *sk, const struct state *state, u8 event, u8 to)
+INLINE struct record *begin_record(struct sock *sk, struct state *state, u8 event, u8 to)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct record *record = bpf_ringbuf_reserve(&records, sizeof(struct record), 0);
+	u32 count = state->frame.count++;
 
 	if (!record)
 		return 0;
+	record->count = count;
 	record->time_us = tp->tcp_mstamp;
 	record->window = law_window(&state->law);
 	record->reduce_from = 0;
@@ -133,7 +137,6 @@ INLINE struct record *begin_record(struct sock *sk, const struct state *state, u
 	record->event = event;
 	record->state = to;
 	record->marks = in_slow_start(&state->law) ? MARK_SLOW_START : 0;
-	record->pad = 0;
 	record->una = tp->snd_una;
 	record->nxt = tp->snd_nxt;
 	record->mss = tp->mss_cache;
@@ -152,7 +155,7 @@ INLINE struct record *begin_record(struct sock *sk, const struct state *state, u
 	return record;
 }
 
-INLINE void note(struct sock *sk, const struct state *state, u8 event, u8 to, u64 reduce_from)
+INLINE void note(struct sock *sk, struct state *state, u8 event, u8 to, u64 reduce_from)
 {
 	struct record *record = begin_record(sk, state, event, to);
 
@@ -188,6 +191,7 @@ int law_init(u64 *ctx)
 	state->frame.una = tp->snd_una;
 	state->frame.mss = tp->mss_cache;
 	state->frame.lost = tp->lost;
+	state->frame.count = 0;
 	law_begin(&state->law, (u64)tp->snd_cwnd << Q);
 	tp->snd_ssthresh = kernel_ssthresh(&state->law);
 #ifdef PACED

@@ -45,7 +45,8 @@ struct record {
 	u8 event;
 	u8 state;
 	u8 marks;
-	u8 pad;
+	/* The last bits of the record's number, of its connection: a gap shows records without room. */
+	u8 count;
 	u32 una;
 	u32 nxt;
 	u32 mss;

@@ -47,6 +47,7 @@ INLINE void begin(struct sock *sk)
 		return;
 	state->frame.connection = bpf_get_prandom_u32();
 	state->frame.una = tp->snd_una;
+	state->frame.count = 0;
 	note(sk, state, EVENT_BEGIN, ca_state(tp), 0);
 }
 

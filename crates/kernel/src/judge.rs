@@ -24,6 +24,8 @@ const MOST_SHARE: f64 = 0.01;
 pub struct Judgement {
     /// Connections that were followed from their beginning.
     pub connections: usize,
+    /// Those of them with a gap in their records, from which on they were not followed.
+    pub interrupted: usize,
     /// ACKs after which the windows were compared.
     pub acks: usize,
     /// Reductions among the events.
@@ -52,6 +54,12 @@ pub fn judge(word: &str, records: &[Record]) -> Option<Judgement> {
         }
         // Of a connection whose beginning is not among the records nothing is known.
         let Some(model) = followed.get_mut(&number) else { continue };
+        model.count = model.count.wrapping_add(1);
+        if record.count != model.count {
+            followed.remove(&number);
+            judgement.interrupted += 1;
+            continue;
+        }
         model.hear(record);
         match record.event {
             Event::Ack => {
@@ -78,6 +86,8 @@ struct Model {
     mss: Mss,
     first: u32,
     state: CaState,
+    /// The last bits of the number of the last record.
+    count: u8,
 }
 
 impl Model {
@@ -87,7 +97,7 @@ impl Model {
         let cwnd = Some(segments(record.window, mss));
         law.rebase(&Proposal { cwnd, ssthresh: None, mss, why: Why::Established });
         let start = AnyStart::new(parts.window, parts.syn_loss, parts.slow_start);
-        Self { law, start, mss, first: record.una, state: CaState::Open }
+        Self { law, start, mss, first: record.una, state: CaState::Open, count: record.count }
     }
 
     fn window(&self) -> f64 {
@@ -249,6 +259,7 @@ mod tests {
         let any = Ipv4Addr::UNSPECIFIED;
         Record {
             connection: Connection { number: 1, from: any, to: any, ports: (1, 2) },
+            count: 0,
             time_us: 1,
             event,
             state: 0,
@@ -277,6 +288,27 @@ mod tests {
         }
     }
 
+    /// The judgement of records that are numbered here.
+    fn judged(word: &str, records: &[Record]) -> Judgement {
+        let count = |n: usize| u8::try_from(n & 255).unwrap();
+        let numbered = records.iter().enumerate();
+        let numbered = numbered.map(|(n, record)| Record { count: count(n), ..*record });
+        judge(word, &numbered.collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn a_gap_in_the_records_ends_the_comparison() {
+        let mut records = [
+            record(Event::Begin, 10.0),
+            record(Event::Ack, 11.0),
+            record(Event::Ack, 99.0),
+            record(Event::Ack, 99.0),
+        ];
+        (records[1].count, records[2].count, records[3].count) = (1, 3, 4);
+        let found = judge("tahoe", &records).unwrap();
+        assert_eq!((found.acks, found.apart, found.interrupted), (1, 0, 1));
+    }
+
     #[test]
     fn windows_that_go_apart_are_counted() {
         // Tahoe from 10: 11, 12, and after a loss 1. The third window is two segments too large.
@@ -289,7 +321,7 @@ mod tests {
             loss,
             record(Event::Ack, 2.0),
         ];
-        let found = judge("tahoe", &records).unwrap();
+        let found = judged("tahoe", &records);
         assert_eq!((found.acks, found.apart, found.reductions, found.connections), (3, 1, 1, 1));
         assert!((found.largest_segments - 2.0).abs() < 1e-9);
     }
@@ -303,7 +335,7 @@ mod tests {
         let windows = [2.0, 3.0, 4.0, 5.0, 6.0, 6.0005, 6.1672, 6.3338];
         let acks = windows.map(|window| record(Event::Ack, window));
         let records = [&[record(Event::Begin, 10.0), loss][..], &acks].concat();
-        let found = judge("tahoe", &records).unwrap();
+        let found = judged("tahoe", &records);
         assert!(found.largest_segments < 0.17, "{}", found.largest_segments);
     }
 

@@ -56,6 +56,8 @@ pub struct Record {
     pub time_us: u64,
     /// The event.
     pub event: Event,
+    /// The last bits of its number among the records of its connection, from 0: after a gap some had no room.
+    pub count: u8,
     /// The state after it: `tcp_ca_state`, 0 `Open` to 4 `Loss`.
     pub state: u8,
     /// The law's window after it.
@@ -139,6 +141,7 @@ impl Record {
             reduce_from: u64_at(16) as f64 / SCALE,
             event,
             state: bytes[41],
+            count: bytes[43],
             grows: marks & 1 != 0,
             limited: marks & 64 != 0,
             slow_start: marks & 2 != 0,

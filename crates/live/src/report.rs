@@ -127,6 +127,8 @@ pub struct LawReport {
     pub instructions: Option<u64>,
     /// Records that it left.
     pub records: usize,
+    /// Connections of whose records some had no room, and that were not compared from there on.
+    pub interrupted: Option<usize>,
     /// ACKs after which its window was compared with that of the same law in Rust, told the same.
     pub judged_acks: Option<usize>,
     /// Reductions of the window among what both were told.

@@ -75,6 +75,7 @@ impl HeldLaws {
                 log_bytes: Some(loaded.log_bytes),
                 instructions: Some(loaded.instructions),
                 records: records.len(),
+                interrupted: judged.map(|judged| judged.interrupted),
                 judged_acks: judged.map(|judged| judged.acks),
                 reductions: judged.map(|judged| judged.reductions),
                 apart_acks: judged.map(|judged| judged.apart),
