@@ -411,14 +411,14 @@ int law_control(u64 *ctx)
 #define EVENTS
 #endif
 
-#define LAW(law_name)                                                                           \
-	SEC(".struct_ops.link")                                                                 \
-	struct tcp_congestion_ops ack_##law_name = {                                                     \
-		.init = (void *)law_init,                                                       \
-		.ssthresh = (void *)law_asked,                                                  \
-		EVENTS .set_state = (void *)law_set_state,                                             \
-		.undo_cwnd = (void *)law_undo,                                                  \
-		.cong_control = (void *)law_control,                                            \
-		.name = "ack_" #law_name,                                                            \
+#define LAW(law_name)										\
+	SEC(".struct_ops.link")									\
+	struct tcp_congestion_ops ack_##law_name = {						\
+		.init = (void *)law_init,							\
+		.ssthresh = (void *)law_asked,							\
+		EVENTS .set_state = (void *)law_set_state,					\
+		.undo_cwnd = (void *)law_undo,							\
+		.cong_control = (void *)law_control,						\
+		.name = "ack_" #law_name,							\
 	}
 #endif
