@@ -27,7 +27,7 @@ export CARGO_TERM_COLOR ?= auto
 
 # The modules that tables declare in macros, where rustfmt does not look.
 TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs)) $(wildcard crates/net/src/queue/*.rs crates/net/src/channel/*.rs crates/app/src/application/*.rs)
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*')
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
@@ -36,6 +36,9 @@ PYTHON_FILES := python scripts
 PROFILE ?= dev
 TEST_FLAGS ?=
 SAMPLE ?= 60
+# The loader of laws in the kernel (crates/kernel) is built where libelf's and zlib's headers are; without them, and in
+# `make wheels`, everything else is, and `ackclock kernel` says what is missing.
+LOADER := $(if $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes),--features loader)
 # The Cargo profile of `make wheels`.
 WHEELS_PROFILE ?= release
 # `make wheel` builds the engine twice: first to count which branches are common, then with those counts
@@ -93,8 +96,8 @@ lint-rust: .venv/.dev
 	$(BIN)/python scripts/check_words.py
 	$(BIN)/python scripts/check_commits.py
 	scripts/audit.sh
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	cargo clippy --workspace --all-targets --locked $(LOADER) -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(LOADER)
 
 .PHONY: lint-python
 lint-python: .venv/.dev build
@@ -107,7 +110,7 @@ lint-python: .venv/.dev build
 
 .PHONY: test-rust
 test-rust: ## The Rust tests
-	cargo test --workspace --locked $(TEST_FLAGS)
+	cargo test --workspace --locked $(LOADER) $(TEST_FLAGS)
 
 .PHONY: test-python
 test-python: .venv/.dev build ## The Python tests, on the installed package
@@ -210,7 +213,7 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 
 .venv/.installed: .venv/.sources $(SOURCES) .venv/.runtime
 	@rm -rf target/wheels
-	ACKCLOCK_BUILD=$(PROFILE) $(BIN)/maturin build --profile $(PROFILE) --quiet --interpreter $(BIN)/python \
+	ACKCLOCK_BUILD=$(PROFILE) $(BIN)/maturin build --profile $(PROFILE) --quiet $(LOADER) --interpreter $(BIN)/python \
 	--out target/wheels
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
 	@touch $@
@@ -222,7 +225,7 @@ dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
 	export ACKCLOCK_BUILD="wheel without a profile"; \
 	if [ -s "$(LEARNED)" ]; then export ACKCLOCK_BUILD=wheel \
 	CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
-	$(BIN)/maturin build --profile release --quiet --interpreter $(BIN)/python --out dist
+	$(BIN)/maturin build --profile release --quiet $(LOADER) --interpreter $(BIN)/python --out dist
 	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
 	@touch $@
 

@@ -35,6 +35,7 @@ __all__ = [
     "copy_file",
     "drill",
     "judge",
+    "kernel",
     "live",
     "load_law",
     "load_law_at",
@@ -423,6 +424,9 @@ def live(
     folder ``programs``; ``ackclock`` are the words that start this command. They are run with
     ``allow_programs`` alone, and as an ordinary user without ``as_root``.
     """
+
+def kernel(request: str, names: Sequence[str] = ..., seconds: float = 3.0) -> str:
+    """Do what is asked of laws in the kernel, ``list``, ``load``, ``unload``, ``status``, ``needs`` or ``test``; return JSON text. Raises ``BadInput``."""
 
 def programs_asked(scenario: str) -> list[str]:
     """Return what a live run of a scenario would run that has to be allowed. Raises BadInput."""

@@ -20,6 +20,7 @@ from ackclock import _printing as printing
 from ackclock._cli_bench import bench
 from ackclock._cli_drill import drill, judge
 from ackclock._cli_import import import_
+from ackclock._cli_kernel import kernel_app
 from ackclock._cli_law import check_law
 from ackclock._cli_live import (
     comparison_table,
@@ -56,6 +57,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(theory_app, name="theory")
+app.add_typer(kernel_app, name="kernel")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
 import re
@@ -69,6 +70,7 @@ def examine() -> list[Finding]:
         _awake(),
         _every_ack(),
         _congestion_controls(),
+        _kernel_laws(),
     ]
 
 
@@ -224,3 +226,13 @@ def _congestion_controls() -> Finding:
     except OSError as error:
         return Finding(what, "missing", str(error.strerror), purpose, "a Linux kernel")
     return Finding(what, "info", ", ".join(sorted(text.split())), purpose, "modprobe tcp_vegas")
+
+
+def _kernel_laws() -> Finding:
+    what, purpose = "laws of ours in the kernel", "ackclock kernel; live runs of such senders"
+    lacks = json.loads(_core.kernel("needs"))
+    if lacks is None:
+        return Finding(what, "ok", "BPF can be loaded", purpose)
+    # The remedy stands behind the reason.
+    reason, _, remedy = lacks.partition("; ")
+    return Finding(what, "missing", reason, purpose, remedy or "another kernel")

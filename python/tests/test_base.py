@@ -77,6 +77,8 @@ WORKS = (
     "check-law reno --stories 2",
     "import netem netem",
     "judge --help",
+    "kernel list",
+    "kernel list --json",
     "play --help",
     "reproduce",
 )

@@ -153,7 +153,7 @@ def test_what_is_written_says_that_it_is_live(tmp_path: Path) -> None:
 
 def test_what_live_cannot_do_is_refused_before_anything_starts() -> None:
     for flow, words in (
-        ({"variant": "tahoe"}, ("flow[0].variant", "tahoe", "cubic")),
+        ({"variant": "bbr"}, ("flow[0].variant", "bbr", "cubic")),
         ({"profile": "rfc"}, ("flow[0].profile", "linux")),
         ({"variant": "cubic+quickstart(5.12Mbps)"}, ("flow[0].variant", "quickstart", "cubic")),
         (

@@ -52,7 +52,9 @@ pub fn live(
     plan: &LivePlan,
     cancelled: impl Fn() -> bool,
 ) -> Result<Lived, SweepError> {
-    use ackclock_live::{End, LiveError, Options, PortKind};
+    use ackclock_live::{End, Options, PortKind};
+
+    use crate::kernel::HeldLaws;
 
     let port = match plan.ports.as_deref() {
         None => None,
@@ -73,6 +75,7 @@ pub fn live(
         }
     };
     let ends = [end("sender", plan.sender.as_deref())?, end("receiver", plan.receiver.as_deref())?];
+    let held = HeldLaws::of(scenario, &ackclock_live::ends(scenario, ends))?;
     let options = Options {
         port,
         ends,
@@ -82,8 +85,18 @@ pub fn live(
         ackclock: plan.ackclock.clone(),
         allow_programs: plan.allow_programs,
         as_root: plan.as_root,
+        laws: held.laws(),
     };
-    let lived = ackclock_live::run(scenario, &options, cancelled).map_err(|error| match error {
+    let mut lived = ackclock_live::run(scenario, &options, cancelled).map_err(live_error)?;
+    lived.report.kernel_laws = held.finish();
+    Ok(Lived { run: lived.run, report: lived.report.to_json(), captures: lived.captures })
+}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn live_error(error: ackclock_live::LiveError) -> SweepError {
+    use ackclock_live::LiveError;
+
+    match error {
         LiveError::Scenario(error) => {
             BadInput::new(format_args!("{}: {}", error.key, error.message)).into()
         }
@@ -92,8 +105,7 @@ pub fn live(
         error @ (LiveError::NoNamespace(_) | LiveError::NoDevice { .. } | LiveError::Step(..)) => {
             SweepError::Machine(error.to_string())
         }
-    })?;
-    Ok(Lived { run: lived.run, report: lived.report.to_json(), captures: lived.captures })
+    }
 }
 
 /// The commands that a live run of `scenario` would run, and the files that it would write for it, a line each, that

@@ -102,7 +102,7 @@ impl KernelConnection {
         // All of it before the socket connects or listens: later, what the default congestion control
         // has switched on stays on.
         let prepare = |socket: &OwnedFd| {
-            sys::set_congestion_control(socket, settings.congestion_control)?;
+            sys::set_congestion_control(socket, &settings.congestion_control)?;
             if settings.no_delay {
                 sys::set_no_delay(socket, true)?;
             }

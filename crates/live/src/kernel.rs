@@ -1,16 +1,20 @@
 //! The settings of a kernel end point for a scenario; keys that the kernel cannot follow are refused by name.
 
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
+
 use ackclock_sim::ScenarioError;
 use ackclock_sim::scenario::{
     EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec};
-use ackclock_tcp::growth::laws_of_linux;
+use ackclock_tcp::growth::{GrowthChoice, laws_of_linux};
 use ackclock_tcp::{Config, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, Profile, TcpSpec};
 use ackclock_units::{Bytes, Duration};
 
 use crate::netlink::RouteMetrics;
-use crate::options::End;
+use crate::options::{End, KernelLaw};
+use crate::sys;
 
 /// IP and TCP headers without options, and the option of Quick-Start (RFC 4782 §3.1; in IPv6 with its
 /// header), which may stand in front of a full segment.
@@ -32,7 +36,7 @@ pub struct KernelSettings {
     /// The protocol below TCP.
     pub network: NetworkSpec,
     /// The congestion control.
-    pub congestion_control: &'static str,
+    pub congestion_control: String,
     /// Settings of its namespace: (name, value).
     pub sysctls: Vec<(&'static str, String)>,
     /// The metrics of its route.
@@ -67,11 +71,43 @@ pub fn ends(scenario: &Scenario, said: [Option<End>; 2]) -> Vec<[End; 2]> {
 const NO_QUICK_START: &str =
     "the kernel knows no Quick-Start, expected `endpoint = \"ackclock\"` for a live run";
 
-/// Refuses, by name, what `scenario` asks and a live run cannot do whose ends are these.
+/// The laws of the senders of `scenario` that are to be the kernel's, each once, and that it has no module of.
+///
+/// # Errors
+/// Settings that do not go together.
+pub fn laws_wanted(
+    scenario: &Scenario,
+    ends: &[[End; 2]],
+) -> Result<Vec<GrowthChoice>, ScenarioError> {
+    let mut wanted = Vec::new();
+    for (asked, ends) in entries(scenario)?.iter().zip(ends) {
+        let law = asked.config.parts.growth;
+        let by_kernel = sender_of(asked, *ends) == End::Kernel && asked.profile == Profile::Linux;
+        if by_kernel && !law.in_linux().is_some_and(has_module) && !wanted.contains(&law) {
+            wanted.push(law);
+        }
+    }
+    Ok(wanted)
+}
+
+/// True if the kernel has this congestion control, or a module that it loads when it is asked for it.
+fn has_module(name: &str) -> bool {
+    // A user who may not have it is told so by another error.
+    let asked = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|socket| sys::set_congestion_control(&socket.into(), name));
+    asked.err().is_none_or(|error| error.kind() != ErrorKind::NotFound)
+}
+
+/// Refuses, by name, what `scenario` asks and a live run cannot do whose ends are these, on a kernel that has `laws`
+/// beside its own.
 ///
 /// # Errors
 /// The first such key.
-pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError> {
+pub fn check(
+    scenario: &Scenario,
+    ends: &[[End; 2]],
+    laws: &[KernelLaw],
+) -> Result<(), ScenarioError> {
     let refuse = |key: String, message: &str| Err(ScenarioError::new(&key, message));
     for (n, event) in scenario.events.iter().enumerate() {
         if matches!(event.at, EventTime::After(_)) {
@@ -120,7 +156,7 @@ pub fn check(scenario: &Scenario, ends: &[[End; 2]]) -> Result<(), ScenarioError
     }
     for (asked, ends) in entries(scenario)?.iter().zip(ends) {
         if ends.contains(&End::Kernel) {
-            settings(asked, sender_of(asked, *ends))?;
+            settings(asked, sender_of(asked, *ends), laws)?;
         }
     }
     Ok(())
@@ -192,7 +228,11 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
 ///
 /// # Errors
 /// The first key that the kernel has no word for.
-pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, ScenarioError> {
+pub fn settings(
+    asked: &Asked<'_>,
+    sender: End,
+    laws: &[KernelLaw],
+) -> Result<KernelSettings, ScenarioError> {
     let key = |word: &str| format!("{}.{word}", asked.key);
     let (config, tcp) = (&asked.config, asked.tcp);
     if config.parts.growth.about().routers.is_some() {
@@ -212,9 +252,11 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
         sysctls.extend(IPV6.map(|(name, value)| (name, value.to_owned())));
     }
     let Sender { congestion_control, initial_window, restart } = match sender {
-        End::Kernel => kernel_sender(asked.profile, config, &key)?,
+        End::Kernel => kernel_sender(asked.profile, config, laws, &key)?,
         // The law of a host that only receives makes no difference.
-        End::Own => Sender { congestion_control: "reno", initial_window: None, restart: true },
+        End::Own => {
+            Sender { congestion_control: "reno".to_owned(), initial_window: None, restart: true }
+        }
     };
     let mut route = RouteMetrics { initial_window, ..RouteMetrics::default() };
     refuse_settings(tcp, &key)?;
@@ -270,7 +312,7 @@ pub fn settings(asked: &Asked<'_>, sender: End) -> Result<KernelSettings, Scenar
     route.quick_ack = config.delayed_ack.is_none();
     if asked.programs {
         // What options say on sockets of our own.
-        route.congestion_control = Some(congestion_control);
+        route.congestion_control = Some(congestion_control.clone());
         route.window = window_clamp;
     }
     Ok(KernelSettings {
@@ -292,7 +334,7 @@ pub fn unused(asked: &Asked<'_>) -> KernelSettings {
     let (headers, quick_start) = headers(asked.network);
     KernelSettings {
         network: asked.network,
-        congestion_control: "none",
+        congestion_control: "none".to_owned(),
         sysctls: Vec::new(),
         route: RouteMetrics::default(),
         mtu: mss + headers + quick_start,
@@ -316,7 +358,7 @@ pub const IPV6: [(&str, &str); 6] = [
 
 /// A kernel sender.
 struct Sender {
-    congestion_control: &'static str,
+    congestion_control: String,
     initial_window: Option<u32>,
     restart: bool,
 }
@@ -325,6 +367,7 @@ struct Sender {
 fn kernel_sender(
     profile: Profile,
     config: &Config,
+    laws: &[KernelLaw],
     key: &impl Fn(&str) -> String,
 ) -> Result<Sender, ScenarioError> {
     let refuse = |word: &str, message: &str| Err(ScenarioError::new(&key(word), message));
@@ -337,7 +380,9 @@ fn kernel_sender(
     let name = config.parts.name(Profile::Linux);
     let mut words = name.split('+');
     let law = words.next().unwrap_or_default();
-    let Some(congestion_control) = config.parts.growth.in_linux() else {
+    let choice = config.parts.growth;
+    let loaded = laws.iter().find(|law| law.choice == choice).map(|law| law.name.as_str());
+    let Some(congestion_control) = loaded.or_else(|| choice.in_linux()) else {
         let known: Vec<&str> = laws_of_linux().map(|(ours, _)| ours).collect();
         let namesake = laws_of_linux().find(|(_, kernels)| *kernels == law);
         let hint = namesake.map_or_else(String::new, |(ours, kernels)| {
@@ -349,7 +394,12 @@ fn kernel_sender(
         );
         return refuse("variant", &message);
     };
-    let mut sender = Sender { congestion_control, initial_window: None, restart: true };
+    let congestion_control = congestion_control.to_owned();
+    let mut sender = Sender {
+        congestion_control: congestion_control.clone(),
+        initial_window: None,
+        restart: true,
+    };
     for word in words {
         if let Some(window) = word.strip_prefix("iw").and_then(|window| window.parse().ok()) {
             sender.initial_window = Some(window);

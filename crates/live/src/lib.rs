@@ -92,12 +92,14 @@ pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 #[cfg(target_os = "linux")]
-pub use options::{End, Options, PortKind};
+pub use kernel::{ends, laws_wanted};
+#[cfg(target_os = "linux")]
+pub use options::{End, KernelLaw, Options, PortKind};
 pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use programs::{ProgramReport, closed_to_programs};
 #[cfg(target_os = "linux")]
-pub use report::{Lateness, RateReached, Report, Setting};
+pub use report::{Lateness, LawReport, RateReached, Report, Setting};
 #[cfg(target_os = "linux")]
 pub use run::{LiveRun, run};
 

@@ -132,7 +132,7 @@ pub struct RouteMetrics {
     /// The smallest retransmission timeout, in milliseconds.
     pub min_rto_ms: Option<u32>,
     /// The congestion control of whoever does not choose one.
-    pub congestion_control: Option<&'static str>,
+    pub congestion_control: Option<String>,
     /// The largest window that is offered.
     pub window: Option<u32>,
 }
@@ -307,7 +307,7 @@ impl Netlink {
         if let Some(bytes) = metrics.window {
             of_tcp = of_tcp.with_u32(3, bytes);
         }
-        if let Some(name) = metrics.congestion_control {
+        if let Some(name) = &metrics.congestion_control {
             of_tcp = of_tcp.with(16, &text(name));
         }
         let message = Message::new(NEW_ROUTE, ACK | how, &fixed)

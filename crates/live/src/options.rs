@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ackclock_tcp::growth::GrowthChoice;
 use ackclock_writer::Place;
 
 /// The options of a live run.
@@ -23,6 +24,17 @@ pub struct Options {
     pub allow_programs: bool,
     /// True if programs have the rights of this process, root's for instance, and not those of an ordinary user.
     pub as_root: bool,
+    /// Laws that the kernel has beside its own.
+    pub laws: Vec<KernelLaw>,
+}
+
+/// A law of ours that was loaded into the kernel.
+#[derive(Clone, Debug)]
+pub struct KernelLaw {
+    /// The law.
+    pub choice: GrowthChoice,
+    /// Its name in the kernel.
+    pub name: String,
 }
 
 /// The owner of an end point: the transport that it runs.

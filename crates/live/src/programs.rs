@@ -213,7 +213,7 @@ impl Programs {
         scenario: &Scenario,
         plan: &Plan,
         namespaces: impl Fn(usize) -> [Option<&'a NetNs>; 2],
-        law: impl Fn(usize) -> &'static str,
+        law: impl Fn(usize) -> String,
         options: &Options,
         cancelled: &impl Fn() -> bool,
     ) -> Result<Self, LiveError> {
@@ -456,7 +456,7 @@ struct Placeholders<'a> {
     seconds: u64,
     folder: &'a FlowFolder,
     flow: &'a str,
-    congestion_control: &'static str,
+    congestion_control: String,
 }
 
 impl Placeholders<'_> {
@@ -530,7 +530,7 @@ impl Placeholders<'_> {
             "seconds" => self.seconds.to_string(),
             "folder" => self.folder.path().display().to_string(),
             "flow" => self.flow.to_owned(),
-            "congestion_control" => self.congestion_control.to_owned(),
+            "congestion_control" => self.congestion_control.clone(),
             _ => return None,
         })
     }

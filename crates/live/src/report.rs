@@ -67,6 +67,8 @@ pub struct Report {
     pub per_ack_lost: u64,
     /// The hosts of each entry of the file.
     pub hosts: Vec<Setting>,
+    /// Laws of ours that the kernel had for the run.
+    pub kernel_laws: Vec<LawReport>,
     /// Programs that were ends of flows.
     pub programs: Vec<ProgramReport>,
 }
@@ -106,6 +108,35 @@ pub struct RateReached {
     pub rate_bps: f64,
     /// The rate of packets that were sent back to back.
     pub reached_bps: f64,
+}
+
+/// A law of ours in the kernel. Without an object somebody else had loaded it, to stay.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LawReport {
+    /// The sender's word.
+    pub word: String,
+    /// Its name in the kernel.
+    pub name: String,
+    /// The object.
+    pub object: Option<String>,
+    /// Its hash.
+    pub hash: Option<String>,
+    /// Bytes of the verifier's log.
+    pub log_bytes: Option<usize>,
+    /// Instructions that the verifier followed.
+    pub instructions: Option<u64>,
+    /// Records that it left.
+    pub records: usize,
+    /// Connections of whose records some had no room, and that were not compared from there on.
+    pub interrupted: Option<usize>,
+    /// ACKs after which its window was compared with that of the same law in Rust, told the same.
+    pub judged_acks: Option<usize>,
+    /// Reductions of the window among what both were told.
+    pub reductions: Option<usize>,
+    /// ACKs after which they differed by more than a segment and by more than 1 %.
+    pub apart_acks: Option<usize>,
+    /// The largest difference, in segments.
+    pub apart_segments: Option<f64>,
 }
 
 /// The settings of the hosts of an entry of the file.
@@ -189,6 +220,7 @@ impl Report {
             per_ack: None,
             per_ack_lost: watched.lost,
             hosts: Vec::new(),
+            kernel_laws: Vec::new(),
             programs: Vec::new(),
         };
         report.judge();

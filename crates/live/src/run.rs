@@ -25,7 +25,7 @@ use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
-use crate::options::{End, Options, PortKind};
+use crate::options::{End, KernelLaw, Options, PortKind};
 use crate::own_results::OwnResults;
 use crate::path::Path;
 use crate::path_driver::PathDriver;
@@ -76,8 +76,8 @@ impl HostPair {
             flow: self.name,
             sender: self.ends[0].as_str(),
             receiver: self.ends[1].as_str(),
-            congestion_control: congestion_control.to_owned(),
             paced: self.settings.paced || congestion_control == "bbr",
+            congestion_control,
             sysctls: self.found,
         }
     }
@@ -93,7 +93,7 @@ pub fn run(
     cancelled: impl Fn() -> bool,
 ) -> Result<LiveRun, LiveError> {
     let ends = kernel::ends(scenario, options.ends);
-    kernel::check(scenario, &ends)?;
+    kernel::check(scenario, &ends, &options.laws)?;
     programs::check(scenario, options)?;
     let plan = Plan::new(scenario)?;
     if plan.flows.is_empty() && plan.connections.is_empty() {
@@ -103,7 +103,7 @@ pub fn run(
     sys::open_many_files();
     let kind = options.port.unwrap_or_else(best_port);
     let connections = ConnectionPlan::all(scenario, &plan);
-    let pairs = hosts(scenario, &ends)?;
+    let pairs = hosts(scenario, &ends, &options.laws)?;
     let ports = ports(kind, &pairs, scenario, &connections, segments_a_call(&plan))?;
     let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
@@ -134,7 +134,7 @@ pub fn run(
     let moments = moments(&windows);
     let awake = sys::stay_awake();
     let namespaces = |entry: usize| pairs[entry].namespaces.each_ref().map(Option::as_ref);
-    let law = |entry: usize| pairs[entry].settings.congestion_control;
+    let law = |entry: usize| pairs[entry].settings.congestion_control.clone();
     let mut programs = Programs::start(scenario, &plan, namespaces, law, options, &cancelled)?;
     let acting =
         Acting { path_driver: &mut path_driver, hosts: &mut hosts, programs: &mut programs };
@@ -331,11 +331,15 @@ fn best_port() -> PortKind {
 }
 
 /// Two namespaces for each entry, set up as it asks.
-fn hosts(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Vec<HostPair>, LiveError> {
+fn hosts(
+    scenario: &Scenario,
+    ends: &[[End; 2]],
+    laws: &[KernelLaw],
+) -> Result<Vec<HostPair>, LiveError> {
     let mut pairs = Vec::with_capacity(ends.len());
     for (asked, ends) in kernel::entries(scenario)?.into_iter().zip(ends) {
         let settings = if ends.contains(&End::Kernel) {
-            kernel::settings(&asked, kernel::sender_of(&asked, *ends))?
+            kernel::settings(&asked, kernel::sender_of(&asked, *ends), laws)?
         } else {
             kernel::unused(&asked)
         };
@@ -434,7 +438,7 @@ fn ports(
                     own.iter().try_for_each(|ip| netlink.add_address(device, *ip))?;
                     netlink.add_route(device, there, &metrics)
                 })
-                .map_err(|error| match (error.kind(), pair.settings.route.congestion_control) {
+                .map_err(|error| match (error.kind(), &pair.settings.route.congestion_control) {
                     // What the kernel says of a route whose congestion control it does not have.
                     (io::ErrorKind::InvalidInput, Some(_)) => {
                         no_socket(pair, &io::ErrorKind::NotFound.into())

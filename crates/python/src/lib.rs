@@ -3,6 +3,7 @@
 //! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
 //! nothing of Python, while the caller waits without the GIL and listens for interrupts.
 
+mod kernel;
 mod law;
 mod place;
 mod table;
@@ -759,6 +760,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::kernel::kernel;
     #[pymodule_export]
     use super::law::{
         Ack, Congestion, Delivery, LostData, Proposal, RecoveryEnd, RttSample, SendStart, Start,

@@ -1,0 +1,31 @@
+//! The reasons why the kernel did not get or give up a law.
+
+/// A law that was not loaded or removed; nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// No law has this name.
+    #[error("`{name}` is no law for the kernel, expected one of {known}")]
+    Unknown {
+        /// The name that was given.
+        name: String,
+        /// The laws that there are.
+        known: String,
+    },
+    /// This machine, user or build lacks something.
+    #[error("{0}")]
+    Lacks(String),
+    /// The kernel has a law of this name already.
+    #[error("`{0}` is loaded already; `ackclock kernel status` lists what is")]
+    Loaded(String),
+    /// The kernel has no such law of ours.
+    #[error("`{0}` is not loaded")]
+    NotLoaded(String),
+    /// The kernel refused it.
+    #[error("the kernel refused `{name}`: {why}")]
+    Refused {
+        /// The law.
+        name: String,
+        /// Its words.
+        why: String,
+    },
+}

@@ -1,0 +1,160 @@
+//! The laws that the kernel can be given, and the names that they get there.
+
+use crate::KernelError;
+
+include!(concat!(env!("OUT_DIR"), "/laws.rs"));
+
+/// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX` less its zero).
+const LONGEST_NAME: usize = 15;
+
+/// A law, in an object of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    /// The name of the object.
+    pub name: &'static str,
+    /// One line about it.
+    pub title: &'static str,
+    /// The words of our senders whose law it is; none of a recorder.
+    pub words: &'static [&'static str],
+    /// The kernel's own laws that it records.
+    pub wraps: &'static [&'static str],
+    /// The object: an ELF file. Empty if the build could not compile it.
+    pub object: &'static [u8],
+}
+
+impl Law {
+    /// The FNV-1a hash of the object (64 bits), which tells one build's from another's.
+    pub fn hash(&self) -> String {
+        let hash = self.object.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{hash:016x}")
+    }
+}
+
+/// A law with the numbers in the parentheses of its word.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The law.
+    pub law: &'static Law,
+    /// The word, as a sender's name has it.
+    pub word: String,
+    /// The object's `settings`, if the word has any: Kp in thousandths, Kd in microseconds, and 1 for each of the
+    /// readings `literal` and `buffer`.
+    pub settings: Option<[u32; 4]>,
+}
+
+impl Asked {
+    /// The name in the kernel of a law that is loaded to stay.
+    ///
+    /// # Errors
+    /// The name would be too long.
+    pub fn kernel_name(&self) -> Result<String, KernelError> {
+        let letters = self.word.trim_end_matches(')').chars();
+        let plain = letters.map(|letter| if letter.is_alphanumeric() { letter } else { '_' });
+        let name = format!("ack_{}", plain.collect::<String>());
+        if name.len() > LONGEST_NAME {
+            let why = format!("`{name}` has more than {LONGEST_NAME} letters");
+            return Err(KernelError::Refused { name: self.word.clone(), why });
+        }
+        Ok(name)
+    }
+
+    /// The `n`th name in the kernel of a law that is loaded for one run.
+    #[cfg(all(target_os = "linux", feature = "loader"))]
+    pub(crate) fn private_name(&self, n: u32) -> String {
+        let number = format!("{:03x}", n & 0xfff);
+        let room = LONGEST_NAME - "ack_".len() - number.len();
+        format!("ack_{}{number}", &self.law.name[..self.law.name.len().min(room)])
+    }
+}
+
+/// Every law.
+pub const fn laws() -> &'static [Law] {
+    LAWS
+}
+
+/// The reason why this build has no objects; empty if it has.
+pub const fn unbuilt() -> &'static str {
+    MISSING
+}
+
+/// The law that `word` names, such as a sender's word with its parentheses, or a kernel's law to record.
+///
+/// # Errors
+/// There is none, or not with these numbers.
+pub fn find(word: &str) -> Result<Asked, KernelError> {
+    let (name, argument) = word.split_once('(').unwrap_or((word, ""));
+    let named = |law: &&Law| law.words.contains(&name) || law.wraps.contains(&name);
+    let unknown = || {
+        let names = LAWS.iter().flat_map(|law| law.words.iter().chain(law.wraps));
+        let known = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        KernelError::Unknown { name: word.to_owned(), known }
+    };
+    let law = LAWS.iter().find(named).ok_or_else(unknown)?;
+    let argument = argument.strip_suffix(')').unwrap_or(argument);
+    // A law's form under the profile of that name, which is the one in the kernel.
+    let argument = if argument == "linux" { "" } else { argument };
+    // The first word of a law is that without a derivative.
+    let derivative = law.words.len() > 1 && law.words.first() != Some(&name);
+    let settings = if law.words.len() > 1 {
+        Some(settings(argument, derivative).ok_or_else(unknown)?)
+    } else if argument.is_empty() {
+        None
+    } else {
+        return Err(unknown());
+    };
+    Ok(Asked { law, word: word.to_owned(), settings })
+}
+
+/// The numbers of `Kp,Kd,literal,buffer`.
+fn settings(argument: &str, derivative: bool) -> Option<[u32; 4]> {
+    let mut settings = [1000, if derivative { 2000 } else { 0 }, 0, 0];
+    if argument.is_empty() {
+        return Some(settings);
+    }
+    let mut words = argument.split(',');
+    let (units, decimals) = words.next()?.split_once('.').unwrap_or((argument, ""));
+    let units = units.split(',').next()?.parse::<u32>().ok()?;
+    let thousandths = format!("{decimals:0<3}").parse::<u32>().ok()?;
+    settings[0] = units.checked_mul(1000)?.checked_add(thousandths)?;
+    if derivative {
+        // A product of the window and of this has to stay in 64 bits (bpf/ccp.bpf.c).
+        settings[1] = words.next()?.parse().ok().filter(|us| (1..=1_000_000).contains(us))?;
+    }
+    for word in words {
+        match word {
+            "literal" => settings[2] = 1,
+            "buffer" => settings[3] = 1,
+            "incremental" | "path" => {}
+            _ => return None,
+        }
+    }
+    Some(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_a_word_become_settings() {
+        let settings = |word: &str| find(word).unwrap().settings;
+        assert_eq!(settings("ccp"), Some([1000, 0, 0, 0]));
+        assert_eq!(settings("ccp(0.5)"), Some([500, 0, 0, 0]));
+        assert_eq!(settings("ccpd(1,4000)"), Some([1000, 4000, 0, 0]));
+        assert_eq!(settings("ccpd(1.25,2000,literal,buffer)"), Some([1250, 2000, 1, 1]));
+        assert_eq!(settings("tahoe"), None);
+        assert_eq!(settings("highspeed(linux)"), None);
+        assert!(find("tahoe(bytes)").is_err() && find("ccpd(1)").is_err());
+        assert!(find("ccpd(1,0)").is_err() && find("bbr").is_err());
+    }
+
+    #[test]
+    fn names_in_the_kernel_are_short() {
+        let name = |word: &str| find(word).unwrap().kernel_name();
+        assert_eq!(name("tahoe").unwrap(), "ack_tahoe");
+        assert_eq!(name("ccpd(1,4000)").unwrap(), "ack_ccpd_1_4000");
+        assert!(name("ccpd(1.25,2000,literal)").is_err());
+    }
+}

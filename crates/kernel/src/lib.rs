@@ -1,0 +1,30 @@
+//! Growth laws of ours inside Linux, as BPF (`struct_ops`), and the records that they leave of each ACK.
+//!
+//! A law is C in `bpf`, compiled with this crate where there is a clang; the same law in Rust, of [`tcp`](ackclock_tcp), is
+//! what it is judged by ([`judge`]). The loader is a feature of this crate (`loader`): without it everything here says why
+//! the kernel cannot be given a law, and does nothing.
+
+mod error;
+mod judge;
+mod laws;
+#[cfg(all(target_os = "linux", feature = "loader"))]
+mod libelf;
+#[cfg(all(target_os = "linux", feature = "loader"))]
+mod loader;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod loader {
+    pub use crate::no_loader::*;
+}
+mod needs;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod no_loader;
+mod record;
+#[cfg(all(target_os = "linux", feature = "loader"))]
+mod registered;
+
+pub use error::KernelError;
+pub use judge::{Judgement, judge};
+pub use laws::{Asked, Law, find, laws, unbuilt};
+pub use loader::{Held, Loaded, Registered, hold, load, registered, unload};
+pub use needs::{Finding, examine, needs};
+pub use record::{Connection, Event, Record};

@@ -1,0 +1,308 @@
+//! The loader: objects into the kernel, by libbpf.
+#![expect(unsafe_code, reason = "two functions of libbpf that its wrapper does not have")]
+
+use std::ffi::CStr;
+use std::fs;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use libbpf_rs::libbpf_sys;
+use libbpf_rs::{
+    AsRawLibbpf as _, Link, MapCore as _, MapHandle, MapType, Object, ObjectBuilder, OpenObject,
+    PrintLevel, RingBufferBuilder, set_print,
+};
+use serde::Serialize;
+
+use crate::record::Record;
+use crate::{Asked, KernelError, Law, libelf};
+
+pub use crate::registered::{Registered, registered, unload};
+
+/// Room for what the verifier says of one program: its sums, or why it refuses.
+const LOG: usize = 1 << 16;
+/// `BPF_LOG_STATS`: the verifier's sums, without its path through the program.
+const LOG_SUMS: u32 = 4;
+/// The time after which records are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The congestion controls that the kernel has.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+/// Tries to find a name that no other run has.
+const NAMES: u32 = 64;
+
+/// A law in the kernel.
+#[derive(Clone, Debug, Serialize)]
+pub struct Loaded {
+    /// The name in the kernel.
+    pub name: String,
+    /// The object.
+    pub object: &'static str,
+    /// Its hash.
+    pub hash: String,
+    /// Bytes of the verifier's log, all programs together.
+    pub log_bytes: usize,
+    /// Instructions that the verifier followed, likewise.
+    pub instructions: u64,
+}
+
+/// The reason why nothing can be loaded on this machine.
+pub fn lacks() -> Option<String> {
+    let message = "libelf.so.1 is not on this machine; apt install libelf1";
+    (!libelf::is_there()).then(|| message.to_owned())
+}
+
+/// The last warnings of libbpf.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn note(_: PrintLevel, text: String) {
+    if let Ok(mut said) = SAID.lock() {
+        said.push(text);
+    }
+}
+
+/// An object on its way into the kernel: opened, its name set.
+struct Opened {
+    object: OpenObject,
+    logs: Vec<Vec<u8>>,
+}
+
+/// Opens the object of `law`; `held` if a link is to hold it, without which it stays until it is removed.
+fn open(
+    law: &'static Law,
+    name: &str,
+    settings: Option<[u32; 4]>,
+    held: bool,
+) -> Result<Opened, KernelError> {
+    let refused = |why: String| KernelError::Refused { name: law.name.to_owned(), why };
+    // Another process's settings of libbpf are none of ours: it is linked into this library alone.
+    set_print(Some((PrintLevel::Warn, note)));
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
+    let bytes = law.object.to_vec();
+    let mut object =
+        ObjectBuilder::default().open_memory(&bytes).map_err(|error| refused(error.to_string()))?;
+    let own = format!("ack_{}\0", law.name);
+    for mut map in object.maps_mut() {
+        if map.map_type() == MapType::StructOps {
+            if !held {
+                map.set_map_flags(0).map_err(|error| refused(error.to_string()))?;
+            }
+            let value = map.initial_value_mut().unwrap_or_default();
+            let at = value.windows(own.len()).position(|part| part == own.as_bytes());
+            let at = at.ok_or_else(|| refused("the object has no name".to_owned()))?;
+            let room = &mut value[at..at + 16];
+            room.fill(0);
+            room[..name.len()].copy_from_slice(name.as_bytes());
+        } else if let Some(settings) = settings
+            && map.name().to_string_lossy().ends_with("settings")
+        {
+            let bytes: Vec<u8> = settings.iter().flat_map(|n| n.to_ne_bytes()).collect();
+            map.set_initial_value(&bytes).map_err(|error| refused(error.to_string()))?;
+        }
+    }
+    let mut logs = Vec::new();
+    for mut program in object.progs_mut() {
+        let mut log = vec![0_u8; LOG];
+        // SAFETY: the buffer lives in `Opened` until the programs are loaded, which is when libbpf writes to it.
+        unsafe {
+            let program = program.as_libbpf_object().as_ptr();
+            libbpf_sys::bpf_program__set_log_buf(program, log.as_mut_ptr().cast(), LOG as u64);
+        }
+        program.set_log_level(LOG_SUMS);
+        logs.push(log);
+    }
+    Ok(Opened { object, logs })
+}
+
+impl Opened {
+    /// Gives the programs to the verifier.
+    fn load(self, law: &'static Law, name: &str) -> Result<(Object, Loaded), KernelError> {
+        let Self { object, logs } = self;
+        let text = |log: &[u8]| {
+            CStr::from_bytes_until_nul(log)
+                .map_or_else(|_| String::new(), |log| log.to_string_lossy().into_owned())
+        };
+        match object.load() {
+            Ok(object) => {
+                let logs: Vec<String> = logs.iter().map(|log| text(log)).collect();
+                let followed = logs.iter().filter_map(|log| {
+                    let (_, sums) = log.rsplit_once("processed ")?;
+                    sums.split(' ').next()?.parse::<u64>().ok()
+                });
+                let loaded = Loaded {
+                    name: name.to_owned(),
+                    object: law.name,
+                    hash: law.hash(),
+                    log_bytes: logs.iter().map(String::len).sum(),
+                    instructions: followed.sum(),
+                };
+                Ok((object, loaded))
+            }
+            Err(error) => {
+                let said = SAID.lock().map(|said| said.join("")).unwrap_or_default();
+                let logged = logs.iter().map(|log| text(log)).find(|log| !log.is_empty());
+                let last = logged.as_deref().unwrap_or(&said).lines().rev();
+                let mut last = last.map(str::trim).filter(|line| {
+                    !line.is_empty() && !line.starts_with("processed") && !line.starts_with("--")
+                });
+                let why = last
+                    .next()
+                    .map_or_else(|| error.to_string(), |line| format!("{line} ({error})"));
+                Err(KernelError::Refused { name: law.name.to_owned(), why })
+            }
+        }
+    }
+}
+
+fn registers(object: &mut Object) -> Result<Link, libbpf_rs::Error> {
+    let mut maps = object.maps_mut();
+    let mut map = maps
+        .find(|map| map.map_type() == MapType::StructOps)
+        .ok_or_else(|| libbpf_rs::Error::from_raw_os_error(libc::ENOENT))?;
+    map.attach_struct_ops()
+}
+
+/// Asks the verifier about `law`, and registers nothing.
+///
+/// # Errors
+/// It refuses.
+pub fn verify(law: &'static Law) -> Result<(), KernelError> {
+    let name = format!("ack_{}", law.name);
+    open(law, &name, None, true)?.load(law, &name).map(drop)
+}
+
+fn checked() -> Result<(), KernelError> {
+    crate::needs().map_or(Ok(()), |why| Err(KernelError::Lacks(why)))
+}
+
+/// Loads a law to stay until it is unloaded or the machine ends, under the name that its word gives.
+///
+/// The kernel holds it, and no file and no process: without a link in the map's flags the registration is one call of the
+/// kernel, before which everything goes with this process, however that ends.
+///
+/// # Errors
+/// What is lacking; a law of this name is there.
+pub fn load(asked: &Asked) -> Result<Loaded, KernelError> {
+    checked()?;
+    let name = asked.kernel_name()?;
+    if available().split_whitespace().any(|there| there == name) {
+        return Err(KernelError::Loaded(name));
+    }
+    let opened = open(asked.law, &name, asked.settings, false)?;
+    let (mut object, loaded) = opened.load(asked.law, &name)?;
+    let mut link = registers(&mut object).map_err(|error| refusal(&name, &error))?;
+    link.disconnect();
+    Ok(loaded)
+}
+
+fn available() -> String {
+    fs::read_to_string(AVAILABLE).unwrap_or_default()
+}
+
+fn refusal(name: &str, error: &libbpf_rs::Error) -> KernelError {
+    if error.kind() == libbpf_rs::ErrorKind::AlreadyExists {
+        return KernelError::Loaded(name.to_owned());
+    }
+    KernelError::Refused { name: name.to_owned(), why: error.to_string() }
+}
+
+/// A law that is loaded for as long as this lives, under a name that no other run has, and its records.
+#[derive(Debug)]
+pub struct Held {
+    loaded: Loaded,
+    /// Dropped before the object: it unregisters the law.
+    link: Option<Link>,
+    _object: Object,
+    over: Arc<AtomicBool>,
+    reader: Option<JoinHandle<Vec<Record>>>,
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// Loads a law for a run.
+///
+/// # Errors
+/// What is lacking.
+pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
+    checked()?;
+    let process = std::process::id().wrapping_mul(0x9e37);
+    for _ in 0..NAMES {
+        let name = asked.private_name(process.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)));
+        if available().split_whitespace().any(|there| there == name) {
+            continue;
+        }
+        let opened = open(asked.law, &name, asked.settings, true)?;
+        let (mut object, loaded) = opened.load(asked.law, &name)?;
+        match registers(&mut object) {
+            // Another process was faster.
+            Err(error) if error.kind() == libbpf_rs::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(refusal(&name, &error)),
+            Ok(link) => {
+                let over = Arc::new(AtomicBool::new(false));
+                let reader = Some(read_records(&object, &over, &name)?);
+                return Ok(Held { loaded, link: Some(link), _object: object, over, reader });
+            }
+        }
+    }
+    Err(KernelError::Loaded(asked.private_name(process)))
+}
+
+/// Reads the records of a law on a thread of its own, until `over`.
+fn read_records(
+    object: &Object,
+    over: &Arc<AtomicBool>,
+    name: &str,
+) -> Result<JoinHandle<Vec<Record>>, KernelError> {
+    let refused = |why: String| KernelError::Refused { name: name.to_owned(), why };
+    let map = object.maps().find(|map| map.map_type() == MapType::RingBuf);
+    let map = map.ok_or_else(|| refused("the object has no records".to_owned()))?;
+    let map = MapHandle::try_from(&map).map_err(|error| refused(error.to_string()))?;
+    let over = Arc::clone(over);
+    Ok(thread::spawn(move || {
+        let mut records = Vec::new();
+        let mut builder = RingBufferBuilder::new();
+        let keep = |bytes: &[u8]| {
+            records.extend(Record::read(bytes));
+            0
+        };
+        if builder.add(&map, keep).is_err() {
+            return Vec::new();
+        }
+        if let Ok(ring) = builder.build() {
+            while !over.load(Ordering::Relaxed) {
+                let _ = ring.consume();
+                thread::sleep(LOOK_EVERY);
+            }
+            let _ = ring.consume();
+        }
+        records
+    }))
+}
+
+impl Held {
+    /// The law in the kernel.
+    pub const fn loaded(&self) -> &Loaded {
+        &self.loaded
+    }
+
+    /// Removes the law, and gives its records.
+    pub fn finish(mut self) -> Vec<Record> {
+        self.over.store(true, Ordering::Relaxed);
+        let records = self.reader.take().map(JoinHandle::join);
+        self.link = None;
+        records.and_then(Result::ok).unwrap_or_default()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+        self.link = None;
+    }
+}

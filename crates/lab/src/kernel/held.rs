@@ -1,0 +1,97 @@
+//! The laws that a live run has in the kernel for as long as it lasts.
+
+use ackclock_kernel::{Held, find, hold, judge};
+use ackclock_live::{End, KernelLaw, LawReport, laws_wanted};
+use ackclock_sim::Scenario;
+use ackclock_tcp::growth::GrowthChoice;
+use ackclock_tcp::words::Choice as _;
+
+use crate::{BadInput, SweepError};
+
+/// Laws in the kernel, each with the senders that it is for.
+#[derive(Debug, Default)]
+pub(crate) struct HeldLaws {
+    held: Vec<(GrowthChoice, Held)>,
+    /// Laws that somebody with more rights has loaded to stay.
+    found: Vec<KernelLaw>,
+}
+
+impl HeldLaws {
+    /// Loads the laws that `scenario`'s kernel senders need and the kernel does not have.
+    pub(crate) fn of(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Self, SweepError> {
+        let mut laws = Self::default();
+        let input = |error: ackclock_sim::ScenarioError| {
+            BadInput::new(format_args!("{}: {}", error.key, error.message))
+        };
+        for choice in laws_wanted(scenario, ends).map_err(input)? {
+            // A law that has no form for the kernel is refused by the run, which says what there is.
+            let Ok(asked) = find(&choice.spelled()) else { continue };
+            match hold(&asked) {
+                Ok(held) => laws.held.push((choice, held)),
+                Err(error) => {
+                    let staying = asked.kernel_name().ok().filter(|name| is_available(name));
+                    let Some(name) = staying else {
+                        let message = format_args!(
+                            "the kernel has no `{}`, and ours cannot be loaded: {error}",
+                            asked.word
+                        );
+                        return Err(BadInput::new(message).into());
+                    };
+                    laws.found.push(KernelLaw { choice, name });
+                }
+            }
+        }
+        Ok(laws)
+    }
+
+    /// A law for the senders of `choice`, whatever module the kernel has.
+    pub(crate) fn add(&mut self, choice: GrowthChoice, held: Held) {
+        self.held.push((choice, held));
+    }
+
+    /// The words for the run.
+    pub(crate) fn laws(&self) -> Vec<KernelLaw> {
+        let held = self
+            .held
+            .iter()
+            .map(|(choice, held)| KernelLaw { choice: *choice, name: held.loaded().name.clone() });
+        held.chain(self.found.iter().cloned()).collect()
+    }
+
+    /// Removes them, and says what they were and did.
+    pub(crate) fn finish(self) -> Vec<LawReport> {
+        let held = self.held.into_iter().map(|(choice, held)| {
+            let loaded = held.loaded().clone();
+            let word = choice.spelled();
+            let records = held.finish();
+            // A recorder's law is the kernel's, of whose steps the records do not have all.
+            let is_ours = find(loaded.object).is_ok_and(|asked| asked.law.wraps.is_empty());
+            let judged = judge(&word, &records).filter(|judged| is_ours && judged.acks > 0);
+            LawReport {
+                word,
+                name: loaded.name,
+                object: Some(loaded.object.to_owned()),
+                hash: Some(loaded.hash),
+                log_bytes: Some(loaded.log_bytes),
+                instructions: Some(loaded.instructions),
+                records: records.len(),
+                interrupted: judged.map(|judged| judged.interrupted),
+                judged_acks: judged.map(|judged| judged.acks),
+                reductions: judged.map(|judged| judged.reductions),
+                apart_acks: judged.map(|judged| judged.apart),
+                apart_segments: judged.map(|judged| judged.largest_segments),
+            }
+        });
+        let found = self.found.into_iter().map(|law| LawReport {
+            word: law.choice.spelled(),
+            name: law.name,
+            ..LawReport::default()
+        });
+        held.chain(found).collect()
+    }
+}
+
+fn is_available(name: &str) -> bool {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    std::fs::read_to_string(path).is_ok_and(|text| text.split_whitespace().any(|law| law == name))
+}

@@ -1,0 +1,274 @@
+"""Laws of ours in the stock kernel: loaded, judged by those in Rust, and gone without a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ackclock as ac
+from ackclock import _core
+from live_support import PYTHON, live, path, untimed, with_python
+
+COMMAND = Path(sys.executable).with_name("ackclock")
+LACKS = json.loads(_core.kernel("needs"))
+needed = pytest.mark.skipif(LACKS is not None, reason=f"live: {LACKS}")
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+
+
+def ours() -> list[dict[str, Any]]:
+    return json.loads(_core.kernel("status"))
+
+
+def available() -> set[str]:
+    return set(AVAILABLE.read_text("ascii").split())
+
+
+def gone(names: set[str], within_s: float = 5.0) -> bool:
+    """Say whether none of these laws is left; a killed process's go a little later."""
+    until = time.monotonic() + within_s
+    while {law["name"] for law in ours()} & names or available() & names:
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def asked(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [*more.pop("before", ()), str(COMMAND), "kernel", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **more)
+
+
+@needed
+@untimed
+@live
+@pytest.mark.parametrize(
+    "word", ["tahoe", "compound", "ccp(1)", "ccpd(1,2000)", "playout", "highspeed", "vegas"]
+)
+def test_a_law_in_the_kernel_keeps_to_the_one_in_rust(word: str) -> None:
+    # 20 Mbit/s and 40 ms are 67 packets; a buffer of 30 makes every law lose some in 4 s.
+    keys: dict[str, Any] = path(delay="19 ms", duration="4 s")
+    (link,) = keys["topology"]["link"]
+    link["queue"] = {"kind": "droptail", "limit": "30 packets"}
+    keys["flow"][0]["variant"] = word
+    before = available()
+    run = ac.run_live(ac.Scenario.from_dict(keys))
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    assert law["word"].removesuffix("(linux)") == word
+    assert law["name"].startswith("ack_")
+    assert law["object"] in word
+    assert len(law["hash"]) == 16
+    assert law["instructions"] > 500
+    assert law["log_bytes"] > 0
+    assert law["judged_acks"] > 500
+    assert law["reductions"] > 0
+    assert law["apart_acks"] == 0
+    (hosts,) = run.live["hosts"]
+    assert hosts["congestion_control"] == law["name"]
+    assert gone({law["name"]})
+    assert available() == before
+
+
+@needed
+@untimed
+@live
+def test_a_run_that_needs_no_law_of_ours_loads_none() -> None:
+    run = ac.run_live(ac.Scenario.from_dict(path(duration="1 s")))
+    assert run.live is not None
+    assert run.live["kernel_laws"] == []
+
+
+@needed
+@untimed
+@live
+def test_a_recorder_sees_every_window_of_the_kernels_own_law() -> None:
+    answer = asked("test", "reno", "cubic", "--seconds", "2", "--json")
+    assert answer.returncode == 0, answer.stderr
+    for trial in json.loads(answer.stdout):
+        assert trial["law"]["records"] > 300
+        assert trial["law"]["judged_acks"] is None
+
+
+@needed
+@untimed
+@live
+def test_laws_that_stay_are_loaded_and_removed_and_no_default_changes() -> None:
+    default = DEFAULT.read_text("ascii")
+    names = {"ack_ccpd_1_3999", "ack_ccp_0_125"}
+    words = ["ccpd(1,3999)", "ccp(0.125)"]
+    answer = asked("load", *words)
+    try:
+        assert answer.returncode == 0, answer.stderr
+        assert names <= available()
+        assert {law["name"] for law in ours() if not law["held"]} >= names
+        again = asked("load", "ccp(0.25)", words[0])
+        assert again.returncode == 2
+        assert again.stderr.count("\n") == 1
+        assert "ack_ccpd_1_3999" in again.stderr
+        assert "ack_ccp_0_25" not in available(), "all are loaded or none"
+    finally:
+        removed = asked("unload", *words)
+    assert removed.returncode == 0, removed.stderr
+    assert gone(names)
+    assert DEFAULT.read_text("ascii") == default
+    assert asked("unload", words[0]).returncode == 2
+
+
+@needed
+@untimed
+@live
+def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
+    name, word = "ack_ccp_0_375", "ccp(0.375)"
+    for _ in range(40):
+        _core.kernel("load", [word])
+        assert name in available()
+        _core.kernel("unload", [word])
+        assert name not in available()
+    draw = random.Random(7)  # noqa: S311
+    for n in range(10):
+        # Half of them while they load to stay, half while a run holds a law.
+        words = ["load", word] if n % 2 else ["test", "ccp(0.375)", "--seconds", "30"]
+        before = {law["name"] for law in ours()}
+        with subprocess.Popen(
+            [str(COMMAND), "kernel", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            if n % 2:
+                time.sleep(draw.uniform(0.0, 0.6))
+            else:
+                until = time.monotonic() + 10
+                while not {law["name"] for law in ours()} - before:
+                    assert time.monotonic() < until
+                    time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+        # A law that was loaded to stay is there whole or not at all.
+        if name in available():
+            _core.kernel("unload", [word])
+        assert gone({law["name"] for law in ours()} - before)
+
+
+@live
+def test_without_the_rights_there_is_one_line_and_nothing_changes() -> None:
+    setpriv = shutil.which("setpriv")
+    if setpriv is None or os.geteuid() != 0:
+        pytest.skip("live: only root can give its rights up, by `setpriv`")
+    if LACKS is not None:
+        pytest.skip(f"live: {LACKS}")
+    before = available()
+    less = [setpriv, "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-all"]
+    for words in (["load", "tahoe"], ["unload"], ["status"], ["test", "tahoe"]):
+        answer = asked(*words, before=less)
+        assert answer.returncode == 2, words
+        assert answer.stdout == ""
+        assert answer.stderr.count("\n") == 1
+        assert "CAP_PERFMON" in answer.stderr
+    answer = asked("load", "tahoe", before=["unshare", "-Ur"])
+    assert answer.returncode == 2
+    assert "user namespace" in answer.stderr
+    assert available() == before
+
+
+_AS_USER = """
+import json, sys
+import ackclock as ac
+keys = json.loads(sys.argv[1])
+print(json.dumps(ac.run_live(ac.Scenario.from_dict(keys), ports="veth").live))
+"""
+
+
+@needed
+@untimed
+@with_python
+def test_an_ordinary_user_gets_a_law_that_root_has_loaded() -> None:
+    setpriv = shutil.which("setpriv")
+    if setpriv is None or os.geteuid() != 0:
+        pytest.skip("live: only root can become another user, by `setpriv`")
+    nobody = [setpriv, "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all"]
+    apart = [*nobody, "unshare", "-Urn"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(ac.__file__).parents[1])}
+    keys: dict[str, Any] = path(duration="1 s")
+    keys["flow"][0]["variant"] = "ccp(0.75)"
+    command = [*apart, PYTHON, "-c", _AS_USER, json.dumps(keys)]
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd="/", env=environment, capture_output=True, text=True, check=False
+        )
+
+    tried = subprocess.run(
+        [*apart, PYTHON, "-c", "import ackclock"],
+        cwd="/", env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if tried.returncode != 0:
+        pytest.skip(f"live: no ordinary user may run this package ({tried.stderr.strip()[-80:]})")
+    alone = run()
+    assert alone.returncode != 0
+    assert "the kernel has no `ccp(0.75)`, and ours cannot be loaded" in alone.stderr
+    _core.kernel("load", ["ccp(0.75)"])
+    try:
+        answer = run()
+        assert answer.returncode == 0, answer.stderr
+        (law,) = json.loads(answer.stdout)["kernel_laws"]
+        assert (law["name"], law["object"], law["records"]) == ("ack_ccp_0_75", None, 0)
+    finally:
+        _core.kernel("unload", ["ccp(0.75)"])
+
+
+@needed
+@untimed
+@live
+@pytest.mark.parametrize(
+    ("hidden", "words"),
+    [
+        ("mount -t tmpfs none /sys/kernel/btf", "no /sys/kernel/btf/vmlinux"),
+        (
+            (
+                "for file in $(ldconfig -p | sed -n 's/.*libelf.so.1 .*=> //p'); do "
+                'mount --bind /dev/null "$(realpath "$file")"; done'
+            ),
+            "apt install libelf1",
+        ),
+    ],
+)
+def test_a_machine_that_lacks_something_is_told_so_and_unchanged(hidden: str, words: str) -> None:
+    unshare = shutil.which("unshare")
+    if unshare is None or os.geteuid() != 0 or shutil.which("ldconfig") is None:
+        pytest.skip("live: only root can hide files, in a mount namespace")
+    apart = [unshare, "-m", "sh", "-c", f'{hidden}; exec "$@"', "sh"]
+    before = available()
+    for request in (["load", "tahoe"], ["status"], ["test", "tahoe"]):
+        answer = asked(*request, before=apart)
+        assert answer.returncode == 2, request
+        assert answer.stderr.count("\n") == 1
+        assert words in answer.stderr
+    listed = asked("list", before=apart)
+    assert listed.returncode == 0
+    assert words in listed.stdout
+    # All but laws in the kernel works.
+    assert subprocess.run([*apart, str(COMMAND), "variants"], check=False).returncode == 0
+    assert available() == before
+
+
+def test_what_is_lacking_is_told_in_one_line() -> None:
+    answer = asked("load", "bbr")
+    assert answer.returncode == 2
+    assert answer.stderr.count("\n") == 1
+    assert "`tahoe`" in answer.stderr
+    if LACKS is not None:
+        answer = asked("load", "tahoe")
+        assert answer.returncode == 2
+        assert answer.stderr == f"ackclock: {LACKS}\n"
+    listed = asked("list")
+    assert listed.returncode == 0
+    assert "tahoe" in listed.stdout
+    assert sys.platform.startswith("linux") or "need Linux" in listed.stdout
