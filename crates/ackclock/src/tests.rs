@@ -147,7 +147,7 @@ struct Wrong {
     sent: bool,
 }
 
-impl transport::Transport for Wrong {
+impl Transport for Wrong {
     fn open(&mut self, _: law::Instant) {}
 
     fn receive(&mut self, _: law::Instant, _: transport::Datagram) {}
@@ -171,7 +171,7 @@ impl transport::Transport for Wrong {
     fn state(&self) -> transport::TransportState {
         // The sender has sent by then; of the receiver it is not asked.
         let delivered = if self.does == "delivers" && !self.sent { 6 } else { 0 };
-        let delivered = law::Bytes::new(delivered);
+        let delivered = Bytes::new(delivered);
         transport::TransportState { delivered, ..transport::TransportState::default() }
     }
 }
