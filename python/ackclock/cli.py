@@ -20,6 +20,7 @@ from ackclock import _printing as printing
 from ackclock._cli_bench import bench
 from ackclock._cli_drill import drill, judge
 from ackclock._cli_law import check_law
+from ackclock._cli_law_trace import compare_law_trace
 from ackclock._cli_live import (
     comparison_table,
     play,
@@ -532,6 +533,7 @@ app.command()(report)
 app.command()(drill)
 app.command()(judge)
 app.command("check-law")(check_law)
+app.command("law-trace")(compare_law_trace)
 app.command()(play)
 
 

@@ -75,6 +75,7 @@ WORKS = (
     "packmime --rate 1",
     "bench --help",
     "check-law reno --stories 2",
+    "law-trace --help",
     "judge --help",
     "play --help",
     "reproduce",

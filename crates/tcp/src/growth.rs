@@ -17,7 +17,7 @@ use ackclock_units::{Bytes, Instant, Rate};
 use crate::cache::{Place, place};
 use crate::config::Profile;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
 use crate::words::{Choice, Defaults, choices};
@@ -147,6 +147,7 @@ laws! {
     rcp::Rcp Box,
     xcp::Xcp,
     westwood::Westwood,
+    westwood_linux::WestwoodLinux,
     visitor::Visitor,
 }
 
@@ -271,6 +272,10 @@ impl Growth for AnyGrowth {
         each!(mut self, law => law.on_recovery_end(end));
     }
 
+    fn on_complete(&mut self) {
+        each!(mut self, law => law.on_complete());
+    }
+
     fn on_spurious(&mut self) {
         each!(mut self, law => law.on_spurious());
     }
@@ -321,6 +326,18 @@ impl Growth for AnyGrowth {
 
     fn on_marks(&mut self, report: &MarkReport) {
         each!(mut self, law => law.on_marks(report));
+    }
+
+    fn hears_acks(&self) -> bool {
+        each!(self, law => law.hears_acks())
+    }
+
+    fn on_acked(&mut self, acked: &Acked) {
+        each!(mut self, law => law.on_acked(acked));
+    }
+
+    fn asks_to_reduce(&mut self) -> bool {
+        each!(mut self, law => law.asks_to_reduce())
     }
 
     fn models_path(&self) -> bool {

@@ -14,8 +14,8 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Profile};
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, Limit, LostSegment, MarkReport, Proposal,
-    RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
+    Ack, Acked, Congestion, Delivery, Established, Feedback, Limit, LostSegment, MarkReport,
+    Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
 };
 use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed};
 use crate::sender::story::{Step, World, locked};
@@ -285,6 +285,10 @@ impl Growth for Watched {
         self.hear("on_send_start", Some(start.now), String::new, |law| law.on_send_start(start));
     }
 
+    fn on_complete(&mut self) {
+        self.law.on_complete();
+    }
+
     fn on_spurious(&mut self) {
         self.floor = None;
         self.hear("on_spurious", None, String::new, Growth::on_spurious);
@@ -338,6 +342,18 @@ impl Growth for Watched {
 
     fn on_marks(&mut self, report: &MarkReport) {
         self.hear("on_marks", None, String::new, |law| law.on_marks(report));
+    }
+
+    fn hears_acks(&self) -> bool {
+        self.law.hears_acks()
+    }
+
+    fn on_acked(&mut self, acked: &Acked) {
+        self.hear("on_acked", Some(acked.now), String::new, |law| law.on_acked(acked));
+    }
+
+    fn asks_to_reduce(&mut self) -> bool {
+        self.law.asks_to_reduce()
     }
 
     fn models_path(&self) -> bool {

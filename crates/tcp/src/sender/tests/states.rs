@@ -1,9 +1,8 @@
 //! Marks, losses, timeouts and undos in turn, with windows by hand. What recovery finds is given, as in the replay.
 
-use super::replay::Replay;
-use super::replay::trace::{Kind, Row};
 use super::*;
 use crate::event::CaState;
+use crate::sender::replay::{Kind, Replay, Row};
 
 const NOTHING: Row = Row {
     kind: Kind::Init,
@@ -15,10 +14,13 @@ const NOTHING: Row = Row {
     limited: true,
     unacked: 20,
     echo: false,
-    aux_ms: Duration::ZERO,
+    timeout: Duration::ZERO,
     starts: false,
     reduces: false,
     undoes: false,
+    delivered_since_sent: None,
+    stamp_age: None,
+    drawn: None,
     state: CaState::Open,
     cwnd: 20,
     ssthresh: Some(20),
@@ -29,7 +31,7 @@ struct Story(Replay);
 
 impl Story {
     fn new(name: &str, profile: Profile) -> Self {
-        let mut replay = Replay::new(name, profile, &NOTHING);
+        let mut replay = Replay::new(&config(name, profile), 0, &NOTHING);
         replay.step(&NOTHING, Some(&NOTHING));
         Self(replay)
     }
