@@ -15,7 +15,7 @@ use ackclock_tcp::{Config, Profile};
 const SENDERS: [(&str, &str); 4] = [
     ("cubic_nohystart", "cubic+abc(unlimited)"),
     ("cdg_nohystart", "cdg(nohystart)"),
-    ("lp_hz1000", "lp(linux1000)"),
+    ("lp_hz1000", "lp(ms)"),
     ("lp_off5e6", "lp"),
 ];
 
@@ -24,18 +24,12 @@ fn sender(law: &str) -> &str {
 }
 
 fn compared(law: &str, file: &Path) -> Option<Comparison> {
-    let name = sender(law).to_owned();
-    let parts = name
-        .parse::<Variant>()
-        .or_else(|_| format!("{name}(linux)").parse())
-        .ok()?
-        .resolve(Profile::Linux)
-        .ok()?;
-    let stamp_offset = if law == "lp_off5e6" { 5_000_000 } else { 0 };
+    let parts = sender(law).parse::<Variant>().ok()?.resolve(Profile::Linux).ok()?;
     if !parts.growth.about().is_linux() {
         // The papers' form.
         return None;
     }
+    let stamp_offset = if law == "lp_off5e6" { 5_000_000 } else { 0 };
     let rows = read_law_trace(file).unwrap();
     let plan = Plan { stamp_offset, ..Plan::default() };
     Some(compare(&Config::new(parts, Profile::Linux), plan, rows))
@@ -68,7 +62,7 @@ fn compare_all(folder: &Path) -> usize {
 #[test]
 fn the_laws_of_linux_move_as_the_kernels_do() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tcp/tests/data/linux-laws");
-    assert_eq!(compare_all(Path::new(folder)), 22);
+    assert_eq!(compare_all(Path::new(folder)), 33);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod bbr;
 mod contract;
 mod linux;
+mod published;
 mod real;
 
 use std::borrow::{Borrow, BorrowMut};
@@ -148,6 +149,23 @@ laws! {
     xcp::Xcp,
     westwood::Westwood,
     westwood_linux::WestwoodLinux,
+    scalable::Scalable,
+    hybla::Hybla,
+    htcp::Htcp Box,
+    veno::Veno,
+    yeah::Yeah Box,
+    illinois::Illinois Box,
+    bic::Bic,
+    scalable_linux::ScalableLinux,
+    hybla_linux::HyblaLinux,
+    htcp_linux::HtcpLinux Box,
+    veno_linux::VenoLinux,
+    yeah_linux::YeahLinux Box,
+    illinois_linux::IllinoisLinux Box,
+    bic_linux::BicLinux,
+    nv_linux::NvLinux Box,
+    cdg_linux::CdgLinux Box,
+    lp_linux::LpLinux,
     visitor::Visitor,
 }
 

@@ -14,8 +14,9 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Profile};
 use crate::event::{
-    Ack, Acked, Congestion, Delivery, Established, Feedback, Limit, LostSegment, MarkReport,
-    Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
+    Ack, Acked, CaState, Congestion, Delivery, Established, Feedback, Limit, LostSegment,
+    MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
+    Why,
 };
 use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed};
 use crate::sender::story::{Step, World, locked};
@@ -625,6 +626,23 @@ fn duplicates(choice: GrowthChoice, heard: Option<&Heard>) -> (u64, Option<(Faul
                 may_grow: true,
                 mss,
             };
+            if law.hears_acks() {
+                law.on_acked(&Acked {
+                    now: event.now,
+                    newly_acked: event.newly_acked,
+                    newly_delivered: event.newly_delivered,
+                    una: event.una,
+                    nxt: event.nxt,
+                    rtt: None,
+                    delivered_since_sent: None,
+                    sacked: false,
+                    echoed: false,
+                    state: CaState::Open,
+                    stamps: None,
+                    drawn: None,
+                    mss,
+                });
+            }
             let step = law.in_slow_start().then(|| SlowStartStep::grow(mss.times(segments)));
             law.on_ack(&event, step);
         };

@@ -215,7 +215,7 @@ pub struct About {
     pub recoveries: Recoveries,
     /// True if an ACK may let its window grow by more than what it acknowledges.
     pub outgrows_acks: bool,
-    /// True if the end of a repair sets the window anew, to more or to less.
+    /// True if it sets its window anew by what it measured, to more or to less, without asking if the window is in use.
     pub resettles: bool,
     /// True if it lives on marks of congestion, each of them echoed (RFC 8257 §3).
     pub needs_marks: bool,

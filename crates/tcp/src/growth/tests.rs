@@ -56,6 +56,15 @@ impl Story {
         }
     }
 
+    /// In avoidance, with the window for its threshold.
+    pub fn avoiding(choice: GrowthChoice, segments: u64) -> Self {
+        let mut story = Self::new(choice, segments);
+        let ssthresh = Some(story.mss.times(segments));
+        let mss = story.mss;
+        story.law.rebase(&Proposal { cwnd: None, ssthresh, mss, why: Why::Established });
+        story
+    }
+
     pub fn ack(&mut self, segments: u64) -> &mut Self {
         let newly_acked = self.mss.times(segments);
         let in_flight_before = match self.limited_by {
@@ -153,10 +162,11 @@ fn slow_starts() -> impl Iterator<Item = SlowStartChoice> {
 
 #[test]
 fn slow_start_adds_a_segment_an_ack() {
-    // Vegas has its own: see its tests. XCP has none.
+    // Vegas and others have their own: see their tests. XCP has none.
     let other = |law: &GrowthChoice| {
         let own = law.about().owns.iter().any(|(slot, _)| *slot == Slot::SlowStart);
-        own || matches!(law, GrowthChoice::Vegas(_) | GrowthChoice::Xcp(()))
+        own || law.about().outgrows_acks
+            || matches!(law, GrowthChoice::Vegas(_) | GrowthChoice::Xcp(()))
     };
     for choice in window_laws().filter(|choice| !other(choice)) {
         let mut story = Story::new(choice, 2);
@@ -215,6 +225,14 @@ fn left_of_twenty(choice: GrowthChoice) -> f64 {
         GrowthChoice::Cubic(_) | GrowthChoice::CubicLinux(()) => 14.0,
         // Linux knows no rate, which fills no window: the least.
         GrowthChoice::WestwoodLinux(_) => 2.0,
+        // 20 - 20/8, rounded down; YeAH's queue is empty.
+        GrowthChoice::ScalableLinux(()) | GrowthChoice::YeahLinux(()) => 18.0,
+        // Exactly 20 - 20/8.
+        GrowthChoice::Scalable(_) | GrowthChoice::Yeah(_) | GrowthChoice::Bic(_) => 17.5,
+        // 4/5 * 20: nothing waits.
+        GrowthChoice::Veno(_) | GrowthChoice::VenoLinux(()) => 16.0,
+        // 819/1024 * 20 = 15.996, rounded down.
+        GrowthChoice::BicLinux(_) | GrowthChoice::NvLinux(_) => 15.0,
         _ => 10.0,
     }
 }

@@ -9,11 +9,16 @@ fn plan(stories: u64) -> Plan {
 }
 
 /// The rules that laws mean to break.
-const MEANT: [(&str, &str); 2] = [
+const MEANT: [(&str, &str); 5] = [
     // Linux's `tcp_vegas_cong_avoid` compares rates once a round, and asks nobody whether the window is in use.
     ("vegas", rule::IDLE),
     // Linux's sets the window when the repair ends, to what it has measured by then.
     ("westwood", rule::IDLE),
+    ("nv", rule::IDLE),
+    // 2^rho - 1 segments an ACK in slow start.
+    ("hybla", rule::AT_MOST_ACKED),
+    // An alpha of 10 in a window of few segments.
+    ("illinois", rule::AT_MOST_ACKED),
 ];
 
 #[test]
