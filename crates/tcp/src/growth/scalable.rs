@@ -77,6 +77,15 @@ mod tests {
     }
 
     #[test]
+    fn thresholds_are_those_of_ns3() {
+        // ns-3's tcp-scalable-test: 38 segments leave 33, 100 leave 87, and 40 leave 35, rounded down.
+        for (segments, left) in [(38, 33.0), (100, 87.0), (40, 35.0)] {
+            let ssthresh = avoiding(segments).congestion(Signal::Loss, segments).ssthresh();
+            assert!((ssthresh.floor() - left).abs() < 1e-9, "{segments}: {ssthresh}");
+        }
+    }
+
+    #[test]
     fn a_loss_takes_an_eighth_and_half_of_a_small_window() {
         // 200 * 7/8; 12 / 2.
         assert!((avoiding(200).congestion(Signal::Loss, 200).cwnd() - 175.0).abs() < 2e-3);

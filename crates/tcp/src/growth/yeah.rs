@@ -156,6 +156,16 @@ mod tests {
     }
 
     #[test]
+    fn rounds_are_judged_as_in_ns3() {
+        // ns-3's tcp-yeah-test, base 100 ms: 100 segments at 600 ms have 83 waiting, and half of the window is the most that
+        // goes (17,800 bytes of 356 are left); 40 at 120 ms have 6.7 waiting, and stay 14,240 bytes.
+        for (cwnd, rtt, bytes) in [(100.0, 0.6, 17_800.0), (40.0, 0.12, 14_240.0)] {
+            let (_, asked) = judged(cwnd, rtt);
+            assert!((asked * 356.0 - bytes).abs() < 1.0, "{cwnd} {rtt}: {asked}");
+        }
+    }
+
+    #[test]
     fn a_slow_round_is_one_of_a_queue_or_of_a_delay() {
         // 50 segments: 112.5 ms is just base/8 more, and fast; 112.6 ms is slow.
         assert_eq!(judged(50.0, 0.1124).0.slow_rounds, 0);
