@@ -116,7 +116,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
             frozenset(
                 {
                     *("config", "data", "delivery", "event", "growth", "idle"),
-                    *("recovery", "rtt", "scoreboard", "settings", "start"),
+                    *("recovery", "rtt", "scoreboard", "settings", "start", "words"),
                 }
             ),
         ),
@@ -133,6 +133,11 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
         "law_check": (
             frozenset({"law_check"}),
             frozenset({"config", "event", "growth", "sender", "settings", "variant"}),
+        ),
+        # Recorded events that a law is given.
+        "law_trace": (
+            frozenset({"law_trace"}),
+            frozenset({"config", "event", "sender", "settings", "variant"}),
         ),
         # What the simulator alone calls.
         "simulator": (frozenset({"simulator"}), frozenset({"data", "endpoint"})),

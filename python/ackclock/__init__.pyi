@@ -144,6 +144,10 @@ from .topologies import (
     graph as graph,
     path as path,
 )
+from .tracing import (
+    LawTrace as LawTrace,
+    law_trace as law_trace,
+)
 from .traffic import (
     Access as Access,
     AccessLine as AccessLine,

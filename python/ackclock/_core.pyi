@@ -36,6 +36,7 @@ __all__ = [
     "drill",
     "judge",
     "kernel",
+    "law_trace",
     "live",
     "load_law",
     "load_law_at",
@@ -216,6 +217,9 @@ def check_law(
     law: str, stories: int, seed: int, only: int | None = None, trail: str | None = None
 ) -> str:
     """Tell a law stories and hold it against the rules of growth laws; return JSON. Raises BadInput."""
+
+def law_trace(file: str, variant: str, profile: str, mss: int, stamp_offset: int) -> str:
+    """Compare a sender's windows with those of a recorded trace; return JSON. Raises BadInput."""
 
 def register_law(name: str, make: Callable[[], Any], base: type) -> None:
     """Register a class, or whatever makes laws, under a name. ``base`` is ``ackclock.Growth``. Raises BadInput."""

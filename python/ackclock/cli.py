@@ -22,6 +22,7 @@ from ackclock._cli_drill import drill, judge
 from ackclock._cli_import import import_
 from ackclock._cli_kernel import kernel_app
 from ackclock._cli_law import check_law
+from ackclock._cli_law_trace import compare_law_trace
 from ackclock._cli_live import (
     comparison_table,
     play,
@@ -536,6 +537,7 @@ app.command()(drill)
 app.command()(judge)
 app.command("check-law")(check_law)
 app.command("import")(import_)
+app.command("law-trace")(compare_law_trace)
 app.command()(play)
 
 

@@ -76,6 +76,7 @@ WORKS = (
     "bench --help",
     "check-law reno --stories 2",
     "import netem netem",
+    "law-trace --help",
     "judge --help",
     "kernel list",
     "kernel list --json",

@@ -8,6 +8,7 @@ mod columns;
 mod document;
 mod elsewhere;
 mod hints;
+mod law_trace;
 mod schema;
 mod syntax;
 mod variant;
@@ -26,6 +27,7 @@ use serde_json::Value;
 
 use document::Document;
 pub use document::element;
+pub use law_trace::read_law_trace;
 pub use variant::{
     expect_law, parse as parse_variant, profile, read_law, registry, senders, variant_name,
     variant_slug,

@@ -5,7 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use ackclock_tcp::Config;
+use ackclock_tcp::event::CaState;
 use ackclock_tcp::law_check::{Heard, Plan, check_law as check};
+use ackclock_tcp::law_trace::{Difference, Kind, Plan as TracePlan, compare};
+use ackclock_units::Mss;
 use serde_json::json;
 
 use crate::sweep::SweepError;
@@ -106,6 +110,87 @@ pub fn check_law(
         }}),
     };
     Ok(told.to_string())
+}
+
+/// A comparison with a recorded trace.
+#[derive(Clone, Copy, Debug)]
+pub struct LawTracePlan<'a> {
+    /// The trace: CSV, plain or compressed by gzip.
+    pub file: &'a Path,
+    /// The sender's name, as in `variant`.
+    pub variant: &'a str,
+    /// The profile.
+    pub profile: &'a str,
+    /// The payload bytes of the trace's segments.
+    pub mss: u16,
+    /// The peer's clock of timestamps less this end's, in milliseconds.
+    pub stamp_offset: u32,
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Init => "init",
+        Kind::Ack => "ack",
+        Kind::DupAck => "dupack",
+        Kind::EnterRecovery => "enter_recovery",
+        Kind::ExitRecovery => "exit_recovery",
+        Kind::Undo => "undo",
+        Kind::Timeout => "timeout",
+        Kind::IdleRestart => "idle_restart",
+    }
+}
+
+fn state(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "Open",
+        CaState::Disorder => "Disorder",
+        CaState::Cwr => "CWR",
+        CaState::Recovery => "Recovery",
+        CaState::Loss => "Loss",
+    }
+}
+
+fn difference(found: &Difference) -> serde_json::Value {
+    json!({
+        // The first line has the names of the columns.
+        "line": found.event + 2,
+        "at_s": found.at.as_secs_f64(),
+        "kind": kind(found.kind),
+        "state": state(found.state[0]),
+        "state_in_trace": state(found.state[1]),
+        "cwnd": found.cwnd[0],
+        "cwnd_in_trace": found.cwnd[1],
+        "ssthresh": found.ssthresh[0],
+        "ssthresh_in_trace": found.ssthresh[1],
+    })
+}
+
+/// Gives the events of a recorded trace to a sender, and compares their windows; answers in JSON.
+///
+/// # Errors
+/// The file is no trace, or the sender or the profile is not known.
+pub fn law_trace(plan: &LawTracePlan<'_>) -> Result<String, BadInput> {
+    let profile = ackclock_input::profile(plan.profile)
+        .map_err(|why| BadInput::new(format_args!("profile: {why}")))?;
+    let bad_variant = |why: &dyn std::fmt::Display| BadInput::new(format_args!("variant: {why}"));
+    let variant = ackclock_input::parse_variant(plan.variant).map_err(|why| bad_variant(&why))?;
+    let parts = variant.resolve(profile).map_err(|why| bad_variant(&why))?;
+    let mss = Mss::new(plan.mss)
+        .ok_or_else(|| BadInput::new("mss: `0` is too small, expected at least 1"))?;
+    let rows = ackclock_input::read_law_trace(plan.file)?;
+    let trace = TracePlan { mss, stamp_offset: plan.stamp_offset };
+    let found = compare(&Config::new(parts, profile), trace, rows);
+    Ok(json!({
+        "events": found.events,
+        "compared": found.compared,
+        "equal": found.equal,
+        "within_one": found.within_one,
+        "ssthresh_equal": found.ssthresh_equal,
+        "state_equal": found.state_equal,
+        "taken_over": found.taken_over,
+        "first_difference": found.first_difference.as_ref().map(difference),
+    })
+    .to_string())
 }
 
 /// The words of a law: its trait, its events, and their units.

@@ -45,7 +45,9 @@ pub use closed_form::{Prediction, Theory, closed_form};
 pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
 pub use kernel::{KernelRequest, kernel};
-pub use laws::{CheckPlan, check_law, law, load_law, load_law_at, register_law};
+pub use laws::{
+    CheckPlan, LawTracePlan, check_law, law, law_trace, load_law, load_law_at, register_law,
+};
 pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use load::{Ready, cache};
 pub use packmime::packmime;

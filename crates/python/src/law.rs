@@ -14,7 +14,7 @@ use ackclock_lab::law::{
     RecoveryEnd as RecoveryEndEvent, Repair, RttSample as RttSampleEvent,
     SendStart as SendStartEvent, Signal, SlowStartStep, Why, fail,
 };
-use ackclock_lab::{CheckPlan, Ticket};
+use ackclock_lab::{CheckPlan, LawTracePlan, Ticket};
 use pyo3::PyClass;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
@@ -680,6 +680,25 @@ pub fn check_law(
     let job = move |ticket: &Ticket| {
         let plan = CheckPlan { stories, seed, only, trail: trail.as_deref() };
         ackclock_lab::check_law(&law, plan, &|| ticket.is_cancelled())
+    };
+    crate::in_background(py, crate::Work::default(), job)
+}
+
+/// Give the events of a recorded trace to a sender and compare their windows; return the outcome as JSON. Releases the
+/// GIL. Raises ``BadInput``.
+#[pyfunction]
+pub fn law_trace(
+    py: Python<'_>,
+    file: std::path::PathBuf,
+    variant: String,
+    profile: String,
+    mss: u16,
+    stamp_offset: u32,
+) -> PyResult<String> {
+    let job = move |_: &Ticket| {
+        let plan =
+            LawTracePlan { file: &file, variant: &variant, profile: &profile, mss, stamp_offset };
+        Ok(ackclock_lab::law_trace(&plan)?)
     };
     crate::in_background(py, crate::Work::default(), job)
 }

@@ -765,7 +765,7 @@ mod _core {
     #[pymodule_export]
     use super::law::{
         Ack, Congestion, Delivery, LostData, Proposal, RecoveryEnd, RttSample, SendStart, Start,
-        check_law, register_law,
+        check_law, law_trace, register_law,
     };
     #[pymodule_export]
     use super::place::{copy_file, try_file, write_file};

@@ -12,6 +12,7 @@ mod marks;
 mod moments;
 mod policing;
 mod quick_start;
+mod thresholds;
 mod traffic;
 mod video;
 mod visitors;

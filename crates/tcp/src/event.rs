@@ -97,6 +97,50 @@ pub struct Ack {
     pub mss: Mss,
 }
 
+/// The timestamps of an ACK (RFC 7323 §3), as numbers of the two clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamps {
+    /// `TSval`: the peer's clock when it sent the ACK.
+    pub value: u32,
+    /// `TSecr`: this end's clock when the segment that it answers was sent.
+    pub echo: u32,
+    /// This end's clock now.
+    pub now: u32,
+}
+
+/// An ACK, new or duplicate, before anything comes of it but for the round-trip time: `pkts_acked` and `in_ack_event` of
+/// Linux's modules.
+#[derive(Clone, Copy, Debug)]
+pub struct Acked {
+    /// When it arrived.
+    pub now: Instant,
+    /// Data that it acknowledges for the first time, SACKed before or not.
+    pub newly_acked: Bytes,
+    /// Data that it shows to have arrived for the first time.
+    pub newly_delivered: Bytes,
+    /// SND.UNA after it, and the number after all that was sent.
+    pub una: Seq,
+    /// See [`una`](Self::una).
+    pub nxt: Seq,
+    /// The round-trip time that it measured, if it did.
+    pub rtt: Option<Duration>,
+    /// Data delivered since the newest segment that it acknowledges was sent, itself included; `None` if it acknowledges
+    /// nothing.
+    pub delivered_since_sent: Option<Bytes>,
+    /// True if something is SACKed beyond SND.UNA.
+    pub sacked: bool,
+    /// True if it echoes a mark of congestion.
+    pub echoed: bool,
+    /// The state before it.
+    pub state: CaState,
+    /// Its timestamps, if both ends use them.
+    pub stamps: Option<Stamps>,
+    /// The random number that the law is to take in the place of one that it draws: a recorded trace has it.
+    pub drawn: Option<u32>,
+    /// Payload bytes of a full segment.
+    pub mss: Mss,
+}
+
 /// The marks that an ACK of new data reports, for a law that measures how common they are.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkReport {

@@ -8,6 +8,7 @@
 mod bbr;
 mod contract;
 mod linux;
+mod published;
 mod real;
 
 use std::borrow::{Borrow, BorrowMut};
@@ -17,7 +18,7 @@ use ackclock_units::{Bytes, Instant, Rate};
 use crate::cache::{Place, place};
 use crate::config::Profile;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
 use crate::words::{Choice, Defaults, choices};
@@ -147,6 +148,24 @@ laws! {
     rcp::Rcp Box,
     xcp::Xcp,
     westwood::Westwood,
+    westwood_linux::WestwoodLinux,
+    scalable::Scalable,
+    hybla::Hybla,
+    htcp::Htcp Box,
+    veno::Veno,
+    yeah::Yeah Box,
+    illinois::Illinois Box,
+    bic::Bic,
+    scalable_linux::ScalableLinux,
+    hybla_linux::HyblaLinux,
+    htcp_linux::HtcpLinux Box,
+    veno_linux::VenoLinux,
+    yeah_linux::YeahLinux Box,
+    illinois_linux::IllinoisLinux Box,
+    bic_linux::BicLinux,
+    nv_linux::NvLinux Box,
+    cdg_linux::CdgLinux Box,
+    lp_linux::LpLinux,
     visitor::Visitor,
 }
 
@@ -271,6 +290,10 @@ impl Growth for AnyGrowth {
         each!(mut self, law => law.on_recovery_end(end));
     }
 
+    fn on_complete(&mut self) {
+        each!(mut self, law => law.on_complete());
+    }
+
     fn on_spurious(&mut self) {
         each!(mut self, law => law.on_spurious());
     }
@@ -321,6 +344,18 @@ impl Growth for AnyGrowth {
 
     fn on_marks(&mut self, report: &MarkReport) {
         each!(mut self, law => law.on_marks(report));
+    }
+
+    fn hears_acks(&self) -> bool {
+        each!(self, law => law.hears_acks())
+    }
+
+    fn on_acked(&mut self, acked: &Acked) {
+        each!(mut self, law => law.on_acked(acked));
+    }
+
+    fn asks_to_reduce(&mut self) -> bool {
+        each!(mut self, law => law.asks_to_reduce())
     }
 
     fn models_path(&self) -> bool {

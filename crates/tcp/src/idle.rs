@@ -83,6 +83,7 @@ rules! {
     newcwv::NewCwv Box,
     linux::LinuxIdle,
     noidle::NoIdle,
+    ratelimited::RateLimited,
 }
 
 impl Idle for AnyIdle {

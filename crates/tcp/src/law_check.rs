@@ -14,8 +14,9 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Profile};
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, Limit, LostSegment, MarkReport, Proposal,
-    RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
+    Ack, Acked, CaState, Congestion, Delivery, Established, Feedback, Limit, LostSegment,
+    MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
+    Why,
 };
 use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed};
 use crate::sender::story::{Step, World, locked};
@@ -285,6 +286,10 @@ impl Growth for Watched {
         self.hear("on_send_start", Some(start.now), String::new, |law| law.on_send_start(start));
     }
 
+    fn on_complete(&mut self) {
+        self.law.on_complete();
+    }
+
     fn on_spurious(&mut self) {
         self.floor = None;
         self.hear("on_spurious", None, String::new, Growth::on_spurious);
@@ -338,6 +343,18 @@ impl Growth for Watched {
 
     fn on_marks(&mut self, report: &MarkReport) {
         self.hear("on_marks", None, String::new, |law| law.on_marks(report));
+    }
+
+    fn hears_acks(&self) -> bool {
+        self.law.hears_acks()
+    }
+
+    fn on_acked(&mut self, acked: &Acked) {
+        self.hear("on_acked", Some(acked.now), String::new, |law| law.on_acked(acked));
+    }
+
+    fn asks_to_reduce(&mut self) -> bool {
+        self.law.asks_to_reduce()
     }
 
     fn models_path(&self) -> bool {
@@ -609,6 +626,23 @@ fn duplicates(choice: GrowthChoice, heard: Option<&Heard>) -> (u64, Option<(Faul
                 may_grow: true,
                 mss,
             };
+            if law.hears_acks() {
+                law.on_acked(&Acked {
+                    now: event.now,
+                    newly_acked: event.newly_acked,
+                    newly_delivered: event.newly_delivered,
+                    una: event.una,
+                    nxt: event.nxt,
+                    rtt: None,
+                    delivered_since_sent: None,
+                    sacked: false,
+                    echoed: false,
+                    state: CaState::Open,
+                    stamps: None,
+                    drawn: None,
+                    mss,
+                });
+            }
             let step = law.in_slow_start().then(|| SlowStartStep::grow(mss.times(segments)));
             law.on_ack(&event, step);
         };

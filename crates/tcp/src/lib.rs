@@ -16,6 +16,7 @@ pub mod event;
 pub mod growth;
 pub mod idle;
 pub mod law_check;
+pub mod law_trace;
 mod near;
 pub mod receiver;
 pub mod recovery;

@@ -9,6 +9,7 @@ mod give_up;
 mod jump;
 mod outlying;
 mod output;
+pub(crate) mod replay;
 mod stats;
 pub(crate) mod story;
 mod timers;
@@ -376,7 +377,7 @@ impl Sender {
             return;
         }
         let window = self.backlog.rwnd();
-        let arrived = Arrived { ack: una, window, pure: false, echo: None, sack };
+        let arrived = Arrived { ack: una, window, pure: false, echo: None, stamp: 0, sack };
         self.on_no_new_data(now, &arrived, false);
         // The next ACK may take it off the scoreboard.
         self.allowance.read_journal(now, &mut self.flight);
@@ -394,6 +395,9 @@ impl Sender {
         let taken = Taken { newly_acked: Bytes::ZERO, rtt, in_flight_before, outcome };
         let Self { backlog, flight, stats, allowance } = self;
         let view = View { now, backlog, flight };
+        if allowance.hears_acks() {
+            allowance.tell_of_ack(view, &taken, arrived);
+        }
         if allowance.has_linux_states() {
             allowance.respond(view, &taken, stats);
         } else {
@@ -429,6 +433,9 @@ impl Sender {
         let taken = Taken { newly_acked, rtt, in_flight_before, outcome };
         let Self { backlog, flight, stats, allowance } = self;
         let view = View { now, backlog, flight };
+        if allowance.hears_acks() {
+            allowance.tell_of_ack(view, &taken, arrived);
+        }
         let restarts = if linux {
             allowance.respond(view, &taken, stats)
         } else {

@@ -298,6 +298,7 @@ impl Endpoint {
         // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken. But what
         // acknowledges more is later, whatever its number: its window counts from its own
         // acknowledgment, and the one before would reach too far from there.
+        let stamp = segment.ts_val;
         let later = segment.seq >= self.window_from || self.sender.advances_to(segment.ack);
         let window = if later {
             // The next update has this number or a later one (Linux's `tcp_update_wl`).
@@ -306,7 +307,7 @@ impl Endpoint {
         } else {
             self.sender.rwnd()
         };
-        self.sender.on_ack(now, &Arrived { ack: segment.ack, window, pure, echo, sack });
+        self.sender.on_ack(now, &Arrived { ack: segment.ack, window, pure, echo, stamp, sack });
         true
     }
 }

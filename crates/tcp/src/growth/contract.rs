@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
 use crate::words::{ANY, Defaults, Described, Slot};
@@ -45,6 +45,10 @@ pub trait Growth: Debug + Send {
 
     /// All that was lost is repaired.
     fn on_recovery_end(&mut self, end: &RecoveryEnd);
+
+    /// The reduction is over (Linux's `CA_EVENT_COMPLETE_CWR`): after [`on_recovery_end`](Self::on_recovery_end), and in
+    /// Linux's states also after an [`on_spurious`](Self::on_spurious) by the ACK that ends the repair.
+    fn on_complete(&mut self) {}
 
     /// True if an ACK counts although the idle rule finds the window unused: the law looks at
     /// [`Ack::may_grow`] itself. Never changes.
@@ -99,6 +103,22 @@ pub trait Growth: Debug + Send {
     /// one, too. Before the other events that it causes. Only of a law that
     /// [measures marks](Self::measures_marks).
     fn on_marks(&mut self, _: &MarkReport) {}
+
+    /// True if the law is to be told of every ACK ([`on_acked`](Self::on_acked)). Never changes.
+    fn hears_acks(&self) -> bool {
+        false
+    }
+
+    /// An ACK, new or duplicate, in recovery or not, whether or not the window may grow on it. After
+    /// [`on_rtt`](Self::on_rtt), and before the other events that it causes. Only of a law that
+    /// [hears ACKs](Self::hears_acks).
+    fn on_acked(&mut self, _: &Acked) {}
+
+    /// True if the law asks for a reduction such as a mark brings, once each time that it asks. Only of a law that
+    /// [hears ACKs](Self::hears_acks), after [`on_ack`](Self::on_ack).
+    fn asks_to_reduce(&mut self) -> bool {
+        false
+    }
 
     /// True if the law models the path. Such a law is told of every delivery and loss, and owns the
     /// window during a repair: recovery says what is lost, the window how much goes out, and no
@@ -193,6 +213,10 @@ pub struct About {
     pub owns: &'static [(Slot, &'static str)],
     /// The recoveries that go with it.
     pub recoveries: Recoveries,
+    /// True if an ACK may let its window grow by more than what it acknowledges.
+    pub outgrows_acks: bool,
+    /// True if it sets its window anew by what it measured, to more or to less, without asking if the window is in use.
+    pub resettles: bool,
     /// True if it lives on marks of congestion, each of them echoed (RFC 8257 §3).
     pub needs_marks: bool,
     /// The routers that it goes by.
@@ -210,6 +234,8 @@ impl About {
         defaults: &[],
         owns: &[],
         recoveries: Recoveries::Any,
+        outgrows_acks: false,
+        resettles: false,
         needs_marks: false,
         routers: None,
         model: None,

@@ -188,7 +188,7 @@ impl Module for Cubic {
     }
 
     /// `cubictcp_recalc_ssthresh`.
-    fn ssthresh(&mut self, window: &Window, _: Signal) -> u64 {
+    fn ssthresh(&mut self, window: &Window, _: Signal, _: Instant) -> u64 {
         let curve = &mut self.curve;
         curve.epoch_start = None;
         curve.last_max_cwnd = if window.cwnd < curve.last_max_cwnd {

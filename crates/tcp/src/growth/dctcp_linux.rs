@@ -2,6 +2,8 @@
 
 use ackclock_packet::Seq;
 
+use ackclock_units::Instant;
+
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window};
 use super::reno_linux::Reno;
@@ -65,7 +67,7 @@ impl Module for Dctcp {
         Reno.grow(window, step);
     }
 
-    fn ssthresh(&mut self, window: &Window, signal: Signal) -> u64 {
+    fn ssthresh(&mut self, window: &Window, signal: Signal, _: Instant) -> u64 {
         match signal {
             Signal::Ecn { .. } => window.cwnd - ((window.cwnd * self.alpha) >> 11),
             Signal::Loss | Signal::Timeout { .. } => window.half(),

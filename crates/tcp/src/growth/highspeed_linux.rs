@@ -1,5 +1,7 @@
 //! HSTCP as Linux has it (`tcp_highspeed.c`): the table of RFC 3649 appendix B, and steps counted in ACKs.
 
+use ackclock_units::Instant;
+
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window};
 use crate::event::Signal;
@@ -79,7 +81,7 @@ impl Module for HighSpeed {
     }
 
     /// The row is not sought again: a loss in slow start costs what the row of the last avoidance says.
-    fn ssthresh(&mut self, window: &Window, _: Signal) -> u64 {
+    fn ssthresh(&mut self, window: &Window, _: Signal, _: Instant) -> u64 {
         window.cwnd - ((window.cwnd * ROWS[self.row].1) >> 8)
     }
 }

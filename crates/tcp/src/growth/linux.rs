@@ -11,8 +11,8 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::contract::{Delays, Growth};
 use crate::event::{
-    Ack, Congestion, MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal,
-    SlowStartStep, StateChange, Why,
+    Ack, Acked, Congestion, Established, MarkReport, Proposal, RecoveryEnd, RttSample, SendStart,
+    Signal, SlowStartStep, StateChange, Why,
 };
 
 /// The window and the threshold that an undo gives back.
@@ -25,7 +25,7 @@ struct Prior {
 /// A window in whole packets. The names of the fields are the kernel's.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
-    mss: Mss,
+    pub(super) mss: Mss,
     /// `snd_cwnd` and `snd_ssthresh`; no threshold is `TCP_INFINITE_SSTHRESH`.
     pub(super) cwnd: u64,
     pub(super) ssthresh: Option<u64>,
@@ -99,6 +99,17 @@ impl Window {
         self.cwnd_cnt %= cost;
     }
 
+    /// `tcp_reno_cong_avoid`.
+    pub(super) fn grow_as_reno(&mut self, step: &Step) {
+        if !step.limited {
+            return;
+        }
+        let acked = if self.in_slow_start() { self.slow_start(step.acked) } else { step.acked };
+        if acked > 0 {
+            self.avoid(self.cwnd, acked);
+        }
+    }
+
     /// Three quarters of the window, as the kernel divides.
     const fn three_quarters(&self) -> u64 {
         (self.cwnd >> 1) + (self.cwnd >> 2)
@@ -155,6 +166,38 @@ pub struct Step {
     pub(super) limited: bool,
 }
 
+/// `HZ`: the clock's ticks a second. Distributions build with 250 or with 1000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticks(u32);
+
+impl Ticks {
+    /// A kernel built with so many.
+    pub const PER_SECOND_1000: Self = Self(1000);
+    /// See [`PER_SECOND_1000`](Self::PER_SECOND_1000).
+    pub const PER_SECOND_250: Self = Self(250);
+
+    /// `HZ`.
+    pub(super) fn hz(self) -> u64 {
+        self.0.into()
+    }
+
+    /// `tcp_jiffies32`, without its wrap.
+    pub(super) fn at(self, now: Instant) -> u64 {
+        now.as_nanos() / (1_000_000_000 / self.hz())
+    }
+
+    /// `usecs_to_jiffies`, which rounds up.
+    pub(super) fn of_micros(self, micros: u64) -> u64 {
+        micros.div_ceil(1_000_000 / self.hz())
+    }
+}
+
+impl Default for Ticks {
+    fn default() -> Self {
+        Self::PER_SECOND_1000
+    }
+}
+
 /// A congestion-control module of the kernel's (`struct tcp_congestion_ops`): its differences from Reno.
 pub trait Module: Debug + Default + Send {
     /// True if the module judges by itself what an ACK is worth, in slow start and in a window that is not full.
@@ -163,13 +206,32 @@ pub trait Module: Debug + Default + Send {
     const HEEDS_STATES: bool = false;
     /// True if the module is told of marks.
     const MEASURES_MARKS: bool = false;
+    /// True if the module is told of every ACK.
+    const HEARS_ACKS: bool = false;
+
+    /// `init`.
+    fn on_established(&mut self, _: &mut Window, _: &Established) {}
+
+    /// `pkts_acked` and then `in_ack_event`, with the packets that SND.UNA moved by.
+    fn on_acked(&mut self, _: &mut Window, _: &Acked, _packets: u64) {}
+
+    /// True if the module calls `tcp_enter_cwr`.
+    fn asks_to_reduce(&mut self) -> bool {
+        false
+    }
+
+    /// `CA_EVENT_COMPLETE_CWR`: a reduction is over.
+    fn on_complete(&mut self, _: &mut Window) {}
+
+    /// `undo_cwnd`.
+    fn on_undo(&mut self) {}
 
     /// `cong_avoid`, without the slow start that is a [`Start`](crate::start::Start)'s here, but for a module of
     /// [`WHOLE_GROWTH`](Self::WHOLE_GROWTH).
     fn grow(&mut self, window: &mut Window, step: &Step);
 
     /// `ssthresh`.
-    fn ssthresh(&mut self, window: &Window, _: Signal) -> u64 {
+    fn ssthresh(&mut self, window: &Window, _: Signal, _: Instant) -> u64 {
         window.half()
     }
 
@@ -185,8 +247,9 @@ pub trait Module: Debug + Default + Send {
     /// `CA_EVENT_TX_START`.
     fn on_send_start(&mut self, _: &SendStart) {}
 
-    /// `CA_EVENT_CWND_RESTART`.
-    fn on_restart(&mut self) {}
+    /// Silence, or a window that was not in use, reduces the window after this. It is `CA_EVENT_CWND_RESTART` if a
+    /// transmission with nothing in flight follows.
+    fn on_restart(&mut self, _: &Window) {}
 
     /// `in_ack_event`.
     fn on_marks(&mut self, _: &MarkReport, _packets: [u64; 2]) {}
@@ -252,7 +315,8 @@ impl<M: Module> Growth for Linux<M> {
         let again = matches!(congestion.signal, Signal::Timeout { consecutive: 2.. });
         if !again {
             window.begin_reduction();
-            window.ssthresh = Some(module.ssthresh(window, congestion.signal).max(2));
+            window.ssthresh =
+                Some(module.ssthresh(window, congestion.signal, congestion.now).max(2));
         }
         window.reducing = !matches!(congestion.signal, Signal::Timeout { .. });
         if !window.reducing {
@@ -273,21 +337,45 @@ impl<M: Module> Growth for Linux<M> {
         }
     }
 
+    fn on_complete(&mut self) {
+        self.module.on_complete(&mut self.window);
+    }
+
     fn on_spurious(&mut self) {
         self.window.undo();
+        self.module.on_undo();
+    }
+
+    fn on_established(&mut self, established: &Established) {
+        self.module.on_established(&mut self.window, established);
+    }
+
+    fn hears_acks(&self) -> bool {
+        M::HEARS_ACKS
+    }
+
+    fn on_acked(&mut self, acked: &Acked) {
+        let Self { window, module } = self;
+        window.agree_on(acked.mss);
+        let packets = acked.newly_acked.get().div_ceil(acked.mss.bytes().get());
+        module.on_acked(window, acked, packets);
+    }
+
+    fn asks_to_reduce(&mut self) -> bool {
+        self.module.asks_to_reduce()
     }
 
     fn rebase(&mut self, proposal: &Proposal) {
         let window = &mut self.window;
         window.agree_on(proposal.mss);
+        if proposal.why == Why::Idle {
+            self.module.on_restart(window);
+        }
         if let Some(ssthresh) = proposal.ssthresh {
             window.ssthresh = Some(ssthresh.whole_segments(window.mss).max(2));
         }
         if let Some(cwnd) = proposal.cwnd {
             window.cwnd = cwnd.whole_segments(window.mss).max(1);
-        }
-        if proposal.why == Why::Idle {
-            self.module.on_restart();
         }
     }
 

@@ -64,17 +64,6 @@ fn lower_threshold(window: &mut Window) {
     window.ssthresh = Some(window.ssthresh.map_or(window.cwnd, |old| old.min(window.cwnd)));
 }
 
-/// `tcp_reno_cong_avoid`.
-fn grow_as_reno(window: &mut Window, step: &Step) {
-    if !step.limited {
-        return;
-    }
-    let acked = if window.in_slow_start() { window.slow_start(step.acked) } else { step.acked };
-    if acked > 0 {
-        window.avoid(window.cwnd, acked);
-    }
-}
-
 /// Vegas in Linux.
 pub type VegasLinux = Linux<Vegas>;
 
@@ -110,7 +99,7 @@ impl Module for Vegas {
 
     fn grow(&mut self, window: &mut Window, step: &Step) {
         if self.disabled {
-            grow_as_reno(window, step);
+            window.grow_as_reno(step);
             return;
         }
         if step.una <= self.round {
@@ -124,7 +113,7 @@ impl Module for Vegas {
             (Some(rtt), Some(base)) if self.samples >= SAMPLES => {
                 Self::judge(window, step.acked, rtt, base);
             }
-            _ => grow_as_reno(window, step),
+            _ => window.grow_as_reno(step),
         }
         self.samples = 0;
         self.min_rtt = None;
@@ -149,11 +138,5 @@ impl Module for Vegas {
     fn on_send_start(&mut self, start: &SendStart) {
         self.base_rtt = None;
         self.begin(start.nxt);
-    }
-
-    fn on_restart(&mut self) {
-        self.base_rtt = None;
-        // The transmission that follows begins the round.
-        self.begin(self.round);
     }
 }

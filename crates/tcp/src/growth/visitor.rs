@@ -13,7 +13,7 @@ use ackclock_units::{Bytes, Instant, Mss, Rate};
 use super::Reno;
 use super::contract::{About, Delays, Growth, Law};
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
 use crate::words::{Described, Word};
@@ -254,6 +254,10 @@ impl Growth for Visitor {
         self.law.delays(now)
     }
 
+    fn on_complete(&mut self) {
+        self.tell("on_complete", None, |law| law.on_complete());
+    }
+
     fn on_spurious(&mut self) {
         self.tell("on_spurious", None, |law| law.on_spurious());
     }
@@ -285,6 +289,18 @@ impl Growth for Visitor {
 
     fn on_marks(&mut self, report: &MarkReport) {
         self.tell("on_marks", None, |law| law.on_marks(report));
+    }
+
+    fn hears_acks(&self) -> bool {
+        self.law.hears_acks()
+    }
+
+    fn on_acked(&mut self, acked: &Acked) {
+        self.tell("on_acked", Some(acked.now), |law| law.on_acked(acked));
+    }
+
+    fn asks_to_reduce(&mut self) -> bool {
+        self.law.asks_to_reduce()
     }
 
     fn models_path(&self) -> bool {

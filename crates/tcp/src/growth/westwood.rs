@@ -8,7 +8,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::contract::{About, Growth, Law, Window, whole_bytes};
+use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes};
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep};
 use crate::words::{Described, Word};
 
@@ -66,24 +66,39 @@ impl Westwood {
 }
 
 impl Described for Westwood {
-    type Settings = ();
+    type Settings = LawForm;
 
-    const WORDS: &'static [Word<()>] = &[Word::alone(
-        "westwood",
-        (),
-        "Westwood+: after a loss the measured bandwidth times the least RTT (Grieco and Mascolo 2004)",
-    )];
+    const WORDS: &'static [Word<LawForm>] = &[
+        Word::alone(
+            "westwood",
+            LawForm::OfProfile,
+            "Westwood+: after a loss the measured bandwidth times the least RTT (Grieco and Mascolo 2004)",
+        ),
+        Word::with(
+            "westwood",
+            "papers",
+            LawForm::Published,
+            "Westwood+ as its papers have it, which is the form of `rfc` and `ns2`",
+        ),
+    ];
 }
 
 impl Law for Westwood {
     const ABOUT: About = About {
         source: "Grieco and Mascolo 2004, \"Performance evaluation and comparison of Westwood+, New Reno, and Vegas TCP congestion control\"",
-        linux: "westwood",
         ..About::PLAIN
     };
 
-    fn make((): ()) -> Self {
+    fn make(_: LawForm) -> Self {
         Self::default()
+    }
+
+    fn published(_: LawForm) -> LawForm {
+        LawForm::Published
+    }
+
+    fn is_same(_: LawForm, _: LawForm) -> bool {
+        true
     }
 }
 
@@ -175,7 +190,7 @@ mod tests {
     /// A flow of 1000-byte segments, with 40 of them in its window and 100 ms to go round, on whose `acks` a whole window's
     /// worth of data is acknowledged at once.
     fn flow(acks: &[u64]) -> Story {
-        let mut story = Story::new(GrowthChoice::Westwood(()), 40);
+        let mut story = Story::new(GrowthChoice::Westwood(LawForm::OfProfile), 40);
         // The first ACK begins the first sample.
         story.ack(1);
         for segments in acks {

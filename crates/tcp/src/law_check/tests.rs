@@ -8,16 +8,27 @@ fn plan(stories: u64) -> Plan {
     Plan { stories, seed: 1, only: None, heard: None }
 }
 
+/// The rules that laws mean to break.
+const MEANT: [(&str, &str); 5] = [
+    // Linux's `tcp_vegas_cong_avoid` compares rates once a round, and asks nobody whether the window is in use.
+    ("vegas", rule::IDLE),
+    // Linux's sets the window when the repair ends, to what it has measured by then.
+    ("westwood", rule::IDLE),
+    ("nv", rule::IDLE),
+    // 2^rho - 1 segments an ACK in slow start.
+    ("hybla", rule::AT_MOST_ACKED),
+    // An alpha of 10 in a window of few segments.
+    ("illinois", rule::AT_MOST_ACKED),
+];
+
 #[test]
 fn the_laws_of_the_house_keep_the_rules() {
     let laws = REGISTRY.iter().filter(|entry| matches!(entry.choice, Part::Growth(_)));
     for entry in laws {
         let kept = check_law(&entry.spelled(), &plan(30), |_| true);
-        if entry.word == "vegas"
-            && let Err(broken) = &kept
+        if let Err(broken) = &kept
+            && MEANT.contains(&(entry.word, broken.rule))
         {
-            // Linux's `tcp_vegas_cong_avoid` compares rates once a round, and asks nobody whether the window is in use.
-            assert_eq!(broken.rule, rule::IDLE);
             continue;
         }
         let kept = kept.unwrap_or_else(|broken| panic!("{}: {broken:#?}", entry.spelled()));

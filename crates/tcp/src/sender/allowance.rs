@@ -1,6 +1,7 @@
 //! The part that says what may be sent: the growth law, the start, the idle rule, the pacer, and the answers to marks
 //! and losses.
 
+mod hearing;
 mod jump;
 mod law;
 mod marks;
@@ -24,6 +25,8 @@ use crate::growth::AnyGrowth;
 use crate::idle::{AnyIdle, Idle};
 use crate::recovery::Outcome;
 use crate::start::{AnyStart, Start};
+use hearing::Hearing;
+pub(super) use hearing::Recorded;
 use law::Law;
 use marks::Marks;
 pub(super) use modelled::BeforeAck;
@@ -65,6 +68,8 @@ pub(super) struct Allowance {
     paces: bool,
     /// The needs of a law that models the path; `None` with any other.
     modelled: Option<Box<Modelled>>,
+    /// The needs of a law that hears every ACK; `None` with any other.
+    hearing: Option<Box<Hearing>>,
     idle: AnyIdle,
     marks: Marks,
     states: States,
@@ -105,6 +110,7 @@ impl Allowance {
             loss_reduces: config.loss_reduces,
             paces: false,
             modelled: None,
+            hearing: None,
             idle,
             marks: Marks::new(config.ecn),
             states: States::new(config.states),
@@ -130,6 +136,7 @@ impl Allowance {
             loss_reduces,
             paces,
             modelled: _,
+            hearing: _,
             idle,
             marks,
             states,
@@ -239,7 +246,12 @@ impl Allowance {
         match taken.outcome {
             // RFC 3168 §6.1.2: an echo lets the window grow by nothing.
             Outcome::None if echoed => {}
-            Outcome::None => self.grow(view, taken),
+            Outcome::None => {
+                self.grow(view, taken);
+                if self.hears_acks() {
+                    self.reduce_if_asked(view, stats);
+                }
+            }
             Outcome::Repaired { at_most } => {
                 let in_flight = view.in_flight();
                 let ack = self.ack_event(view, taken);
@@ -250,6 +262,7 @@ impl Allowance {
                 let (now, mss) = (view.now, view.mss());
                 let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss };
                 self.growth.on_recovery_end(&end);
+                self.growth.on_complete();
             }
             Outcome::PartlyRepaired { restart_timer } => return restart_timer,
             Outcome::LossFound => self.on_congestion(view, Signal::Loss, stats),
@@ -352,10 +365,8 @@ impl Allowance {
     pub(super) fn set_idle(&mut self, idle: AnyIdle) {
         self.idle = idle;
     }
-}
 
-#[cfg(test)]
-impl Allowance {
+    /// Somebody else says what the window is.
     pub(super) fn rebase(&mut self, proposal: &Proposal) {
         self.growth.rebase(proposal);
     }

@@ -14,6 +14,8 @@ pub(crate) struct Arrived<'a> {
     pub(crate) pure: bool,
     /// The timestamp that it echoes, if there is one.
     pub(crate) echo: Option<u32>,
+    /// Its own timestamp, if there is one.
+    pub(crate) stamp: u32,
     /// Its SACK blocks.
     pub(crate) sack: &'a [Range],
 }

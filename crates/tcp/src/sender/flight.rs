@@ -339,8 +339,8 @@ impl Flight {
     }
 }
 
-#[cfg(test)]
 impl Flight {
+    /// Another recovery in the place of the one that was chosen.
     pub(super) fn set_recovery(&mut self, recovery: AnyRecovery) {
         self.recovery = recovery;
     }

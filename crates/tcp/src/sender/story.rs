@@ -8,8 +8,8 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 use super::{Arrived, Follows, Sender, UnaidedJump, WriteHint};
 use crate::config::Config;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, Handshake, LostSegment, MarkReport, Proposal,
-    RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
+    Ack, Acked, Congestion, Delivery, Established, Feedback, Handshake, LostSegment, MarkReport,
+    Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
 };
 use crate::growth::{AnyGrowth, Delays, Growth};
 use crate::idle::{AnyIdle, Idle, Usage};
@@ -65,6 +65,9 @@ impl Growth for Recorder {
         self.note(Heard::Ended);
         self.law.on_recovery_end(end);
     }
+    fn on_complete(&mut self) {
+        self.law.on_complete();
+    }
     fn on_spurious(&mut self) {
         self.note(Heard::Spurious);
         self.law.on_spurious();
@@ -80,6 +83,15 @@ impl Growth for Recorder {
     }
     fn in_slow_start(&self) -> bool {
         self.law.in_slow_start()
+    }
+    fn hears_acks(&self) -> bool {
+        self.law.hears_acks()
+    }
+    fn on_acked(&mut self, acked: &Acked) {
+        self.law.on_acked(acked);
+    }
+    fn asks_to_reduce(&mut self) -> bool {
+        self.law.asks_to_reduce()
     }
     fn models_path(&self) -> bool {
         self.law.models_path()
@@ -250,7 +262,7 @@ impl World {
         blocks.extend(self.arrived[1..].iter().rev().filter(|range| !newest(range)));
         blocks.truncate(3);
         let window = Bytes::new(1 << 30);
-        let arrived = Arrived { ack, window, pure: true, echo: None, sack: &blocks };
+        let arrived = Arrived { ack, window, pure: true, echo: None, stamp: 0, sack: &blocks };
         if self.sender.accepts(self.now, ack) {
             self.sender.on_ack(self.now, &arrived);
         } else {

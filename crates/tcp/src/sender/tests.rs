@@ -1,13 +1,11 @@
 mod fuzz;
-mod replay;
 mod states;
 
 use super::*;
 use crate::Profile;
 use crate::config::LossReduces;
-use crate::event::{Ack, Limit, Proposal};
+use crate::event::{Ack, Proposal};
 use crate::idle::{AnyIdle, Idle, Usage};
-use crate::recovery::AnyRecovery;
 use crate::variant::Variant;
 
 /// No ACK lets the window grow.
@@ -52,7 +50,7 @@ fn established(config: &Config) -> Sender {
 
 /// With a window that is never in the way.
 fn arrived(ack: Seq, sack: &[Range]) -> Arrived<'_> {
-    Arrived { ack, window: Bytes::new(1 << 30), pure: true, echo: None, sack }
+    Arrived { ack, window: Bytes::new(1 << 30), pure: true, echo: None, stamp: 0, sack }
 }
 
 fn at(millis: u64) -> Instant {
@@ -267,7 +265,7 @@ fn an_ack_is_ancient_below_all_that_the_largest_window_let_be_under_way() {
         sender.fill(at(n));
         let ack = Seq::FIRST_BYTE + Bytes::new(1000 * n);
         let window = Bytes::new(5000);
-        sender.on_ack(at(n), &Arrived { ack, window, pure: true, echo: None, sack: &[] });
+        sender.on_ack(at(n), &Arrived { ack, window, pure: true, echo: None, stamp: 0, sack: &[] });
     }
     // RFC 5961 §5.2: SND.UNA - MAX.SND.WND is the oldest that counts.
     let oldest = sender.flight.una().since(Seq::FIRST_BYTE) - sender.backlog.largest_window();

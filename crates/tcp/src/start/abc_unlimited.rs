@@ -31,8 +31,11 @@ impl SlowStart for AbcUnlimited {
     #[inline]
     fn on_ack(&mut self, ack: &Ack, cwnd: Bytes, ssthresh: Option<Bytes>) -> SlowStartStep {
         let delivered = ack.newly_delivered;
-        let increase =
-            ssthresh.map_or(delivered, |ssthresh| delivered.min(ssthresh.saturating_sub(cwnd)));
+        // A law whose windows are real numbers may be below its threshold by less than a byte: without one more byte it
+        // would stay there.
+        let room =
+            |ssthresh: Bytes| delivered.min(ssthresh.saturating_sub(cwnd).max(Bytes::new(1)));
+        let increase = ssthresh.map_or(delivered, room);
         SlowStartStep { increase, exit: false, left_over: delivered.saturating_sub(increase) }
     }
 }
@@ -52,5 +55,14 @@ mod tests {
         (path.cwnd, path.ssthresh) = (Bytes::new(SEGMENT), Some(Bytes::new(28 * SEGMENT)));
         assert_eq!(windows(&mut path, &[1, 2, 4, 8, 16]), [2, 4, 8, 16, 28]);
         assert_eq!(path.left_over, Bytes::new(4 * SEGMENT));
+    }
+
+    #[test]
+    fn a_threshold_within_a_byte_is_passed() {
+        let mut path = Path::new(AbcUnlimited, 10);
+        path.ssthresh = Some(path.cwnd);
+        let before = path.cwnd;
+        windows(&mut path, &[1]);
+        assert_eq!(path.cwnd, before + Bytes::new(1));
     }
 }

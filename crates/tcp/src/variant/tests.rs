@@ -385,6 +385,16 @@ fn laws_of_linux_have_their_names_there() {
         ("dctcp", "dctcp"),
         ("bbr1", "bbr"),
         ("westwood", "westwood"),
+        ("scalable", "scalable"),
+        ("hybla", "hybla"),
+        ("htcp", "htcp"),
+        ("veno", "veno"),
+        ("yeah", "yeah"),
+        ("illinois", "illinois"),
+        ("bic", "bic"),
+        ("nv", "nv"),
+        ("cdg", "cdg"),
+        ("lp", "lp"),
     ];
     assert_eq!(ours, expected);
     let published = GrowthChoice::parse("cubic(rfc9438)").unwrap();

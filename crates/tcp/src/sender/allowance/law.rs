@@ -3,7 +3,7 @@
 use ackclock_units::{Bytes, Instant, Rate};
 
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
+    Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
 use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice};
@@ -77,6 +77,14 @@ impl Law {
         self.inner.heeds_states()
     }
 
+    pub fn hears_acks(&self) -> bool {
+        self.inner.hears_acks()
+    }
+
+    pub fn asks_to_reduce(&mut self) -> bool {
+        self.inner.asks_to_reduce()
+    }
+
     pub fn delays(&self, now: Instant) -> Delays {
         self.inner.delays(now)
     }
@@ -107,8 +115,10 @@ impl Law {
         on_restart(now: Instant);
         on_congestion(congestion: &Congestion);
         on_recovery_end(end: &RecoveryEnd);
+        on_complete();
         on_spurious();
         on_state(change: &StateChange);
+        on_acked(acked: &Acked);
         rebase(proposal: &Proposal);
         on_established(established: &Established);
         on_marks(report: &MarkReport);

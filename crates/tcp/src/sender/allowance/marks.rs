@@ -76,6 +76,10 @@ impl Marks {
         self.signal
     }
 
+    pub(super) const fn has_echoed(&self) -> bool {
+        self.echoed
+    }
+
     #[inline]
     pub(super) const fn take_echoed(&mut self) -> bool {
         std::mem::replace(&mut self.echoed, false)

@@ -43,6 +43,10 @@ impl States {
         self.told = self.linux && law.heeds_states();
     }
 
+    pub(super) const fn state(&self) -> CaState {
+        self.state
+    }
+
     #[inline]
     pub(super) const fn are_linux(&self) -> bool {
         self.linux

@@ -75,6 +75,7 @@ proptest! {
                 let cwnd = world.sender.cwnd();
                 // The idle rule does not ask a law that models the path, and Linux's Vegas does not ask it.
                 let bound = !name.starts_with("vegas(linux)")
+                    && !parts.growth.about().resettles
                     && !world.may_grow()
                     && !world.sender.growth().models_path()
                     && world.sender.stats.spurious == undone;

@@ -1,9 +1,8 @@
 //! Marks, losses, timeouts and undos in turn, with windows by hand. What recovery finds is given, as in the replay.
 
-use super::replay::Replay;
-use super::replay::trace::{Kind, Row};
 use super::*;
 use crate::event::CaState;
+use crate::sender::replay::{Kind, Replay, Row};
 
 const NOTHING: Row = Row {
     kind: Kind::Init,
@@ -15,10 +14,13 @@ const NOTHING: Row = Row {
     limited: true,
     unacked: 20,
     echo: false,
-    aux_ms: Duration::ZERO,
+    timeout: Duration::ZERO,
     starts: false,
     reduces: false,
     undoes: false,
+    delivered_since_sent: None,
+    stamp_age: None,
+    drawn: None,
     state: CaState::Open,
     cwnd: 20,
     ssthresh: Some(20),
@@ -29,7 +31,7 @@ struct Story(Replay);
 
 impl Story {
     fn new(name: &str, profile: Profile) -> Self {
-        let mut replay = Replay::new(name, profile, &NOTHING);
+        let mut replay = Replay::new(&config(name, profile), 0, &NOTHING);
         replay.step(&NOTHING, Some(&NOTHING));
         Self(replay)
     }
@@ -194,4 +196,20 @@ fn a_loss_during_a_marks_reduction_halves_the_window_of_linuxs_dctcp() {
     assert_eq!(story.window(), (11, Some(11)));
     story.event(Kind::EnterRecovery, 0, 1, false);
     assert_eq!(story.window(), (10, Some(10)));
+}
+
+#[test]
+fn the_ack_that_ends_a_repair_for_nothing_is_told_to_westwood_all_the_same() {
+    // Linux's tcp_westwood.c sets the window at CA_EVENT_COMPLETE_CWR, which tcp_end_cwnd_reduction brings also after
+    // tcp_undo_cwnd_reduction has given the window back: nothing was measured, so that two segments are left of 20. The 18 that
+    // the ACK delivers then buy nine.
+    let mut story = Story::linux("westwood");
+    story.event(Kind::DupAck, 0, 1, false).event(Kind::EnterRecovery, 0, 1, false);
+    story.event(Kind::Undo, 20, 18, false);
+    assert_eq!(story.window(), (11, Some(2)));
+    // A partial ACK gives it back and says nothing of an end.
+    let mut story = Story::linux("westwood");
+    story.event(Kind::DupAck, 0, 1, false).event(Kind::EnterRecovery, 0, 1, false);
+    story.event(Kind::Undo, 5, 4, false);
+    assert_eq!(story.window().1, Some(20));
 }

@@ -27,6 +27,7 @@ impl Allowance {
         if self.modelled.is_some() {
             flight.leave_to_law();
         }
+        self.hearing = self.growth.hears_acks().then(Box::default);
         self.marks.set_measured(self.growth.measures_marks());
         self.states.tell(&self.growth);
         self.wants_acks = self.growth.wants_acks() || self.idle.wants_acks();

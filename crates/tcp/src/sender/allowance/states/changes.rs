@@ -13,9 +13,13 @@ impl Allowance {
     fn enter(&mut self, view: View<'_>, to: CaState) {
         let from = std::mem::replace(&mut self.states.state, to);
         if self.states.told && from != to {
-            let (una, nxt) = (view.flight.una(), view.flight.max());
-            self.growth.on_state(&StateChange { now: view.now, from, to, una, nxt });
+            self.tell_state(view, from, to);
         }
+    }
+
+    fn tell_state(&mut self, view: View<'_>, from: CaState, to: CaState) {
+        let (una, nxt) = (view.flight.una(), view.flight.max());
+        self.growth.on_state(&StateChange { now: view.now, from, to, una, nxt });
     }
 
     /// Nothing is being repaired any more: `tcp_try_keep_open`.
@@ -61,8 +65,13 @@ impl Allowance {
                 let partial = self.states.state == CaState::Recovery
                     && view.flight.una() < self.states.high_seq;
                 self.on_spurious(view, stats);
+                // tcp_end_cwnd_reduction comes after tcp_try_undo_recovery.
+                let ends = self.states.told && self.ends_recovery(view);
                 if self.states.state != CaState::Cwr {
                     self.reopen(view);
+                }
+                if ends {
+                    self.growth.on_complete();
                 }
                 if partial && echoed {
                     return restarts;
@@ -76,6 +85,9 @@ impl Allowance {
         let forward = taken.newly_acked > Bytes::ZERO || view.flight.recovery().grows_on_sack();
         if grows && forward && self.states.state != CaState::Cwr {
             self.grow(view, taken);
+            if self.hears_acks() {
+                self.reduce_if_asked(view, stats);
+            }
         }
         restarts
     }
@@ -95,6 +107,11 @@ impl Allowance {
         }
     }
 
+    /// True if the ACK ends Recovery, rather than a part of it or another state.
+    pub(in crate::sender::allowance) fn ends_recovery(&self, view: View<'_>) -> bool {
+        self.states.state == CaState::Recovery && view.flight.una() >= self.states.high_seq
+    }
+
     fn end_reduction(&mut self, view: View<'_>, at_most: Option<Bytes>) {
         let in_flight = view.in_flight();
         // The growth by the ACK that ends the repair comes afterwards.
@@ -102,6 +119,7 @@ impl Allowance {
         let end =
             RecoveryEnd { now: view.now, in_flight, newly_delivered, at_most, mss: view.mss() };
         self.growth.on_recovery_end(&end);
+        self.growth.on_complete();
     }
 
     fn on_repaired(&mut self, view: View<'_>, at_most: Option<Bytes>, stats: &SenderStats) {
@@ -144,6 +162,30 @@ impl Allowance {
         self.enter(view, CaState::Cwr);
     }
 
+    /// A law that asks to reduce enters CWR as an echo does.
+    pub(in crate::sender::allowance) fn reduce_if_asked(
+        &mut self,
+        view: View<'_>,
+        stats: &mut SenderStats,
+    ) {
+        if !self.growth.asks_to_reduce() {
+            return;
+        }
+        if self.states.state > CaState::Disorder {
+            // tcp_enter_cwr forgets what an undo would need all the same.
+            self.marks.bar_undo();
+            return;
+        }
+        let marks = stats.ecn_reductions;
+        if self.states.linux {
+            self.enter_cwr(view, stats);
+        } else {
+            self.on_congestion(view, self.marks.signal(), stats);
+        }
+        // No mark has come.
+        stats.ecn_reductions = marks;
+    }
+
     /// An echo on an ACK that says nothing else.
     pub(in crate::sender) fn on_bare_echo(&mut self, view: View<'_>, stats: &mut SenderStats) {
         if !self.marks.take_echoed() {
@@ -168,6 +210,10 @@ impl Allowance {
     /// The timeout has cost what it costs.
     pub(in crate::sender) fn enter_loss(&mut self, view: View<'_>) {
         self.states.high_seq = view.flight.max();
+        if self.states.told && self.states.state == CaState::Loss {
+            // tcp_set_ca_state tells a module of each.
+            self.tell_state(view, CaState::Loss, CaState::Loss);
+        }
         self.enter(view, CaState::Loss);
         self.start.on_timeout(view.now, view.flight.max());
     }
@@ -188,13 +234,13 @@ impl Allowance {
     }
 }
 
-#[cfg(test)]
 impl Allowance {
+    /// The state.
     pub(in crate::sender) const fn state(&self) -> CaState {
         self.states.state
     }
 
-    /// No reduction is under way.
+    /// No reduction is under way, as a trace has it.
     pub(in crate::sender) const fn forget_state(&mut self) {
         self.states.state = CaState::Open;
     }

@@ -1,0 +1,134 @@
+//! TCP Veno as Linux has it (`tcp_veno.c`): the backlog with one fractional bit, by the sample of this ACK.
+
+use ackclock_units::Instant;
+
+use super::contract::{About, Law};
+use super::linux::{Linux, Module, Step, Window, micros};
+use crate::event::{Acked, CaState, SendStart, Signal, StateChange};
+use crate::words::{ANY, Described, Slot, Word};
+
+/// The backlog from which on a path is taken for congested, `beta`, in halves of a packet.
+const CONGESTED: u64 = 3 << 1;
+/// The samples before which the law is Reno's.
+const SAMPLES: u64 = 3;
+/// No round-trip time, in microseconds: `0x7fffffff`.
+const NONE: u64 = 0x7fff_ffff;
+
+/// Veno.
+#[derive(Clone, Copy, Debug)]
+pub struct Veno {
+    /// `doing_veno_now`: otherwise the law is Reno's.
+    enabled: bool,
+    samples: u64,
+    /// In microseconds: the least since the last silence, and since the last ACK that was judged.
+    base_rtt: u64,
+    min_rtt: u64,
+    /// The backlog in halves of a packet.
+    backlog: u64,
+    /// `inc`: the next full credit buys a packet.
+    buys: bool,
+}
+
+impl Default for Veno {
+    fn default() -> Self {
+        Self { enabled: true, samples: 0, base_rtt: NONE, min_rtt: NONE, backlog: 0, buys: true }
+    }
+}
+
+impl Veno {
+    /// `veno_init`.
+    const fn begin(&mut self) {
+        self.enabled = true;
+        (self.base_rtt, self.min_rtt) = (NONE, NONE);
+        self.buys = true;
+    }
+
+    fn grow_by_backlog(&mut self, window: &mut Window, acked: u64) {
+        let empty = window.cwnd * self.base_rtt * 2 / self.min_rtt;
+        self.backlog = (window.cwnd * 2).saturating_sub(empty);
+        let acked = if window.in_slow_start() { window.slow_start(acked) } else { acked };
+        if acked == 0 {
+            return;
+        }
+        if self.backlog < CONGESTED {
+            window.avoid(window.cwnd, acked);
+        } else if window.cwnd_cnt >= window.cwnd {
+            if self.buys {
+                window.cwnd += 1;
+            }
+            self.buys = !self.buys;
+            window.cwnd_cnt = 0;
+        } else {
+            window.cwnd_cnt += acked;
+        }
+    }
+}
+
+/// Veno in Linux.
+pub type VenoLinux = Linux<Veno>;
+
+impl Described for VenoLinux {
+    type Settings = ();
+
+    const WORDS: &'static [Word<()>] =
+        &[Word::with("veno", "linux", (), "Veno as Linux has it, in whole segments")];
+}
+
+impl Law for VenoLinux {
+    const ABOUT: About = About {
+        defaults: &[(ANY, "standard"), (ANY, "linuxidle")],
+        owns: &[(Slot::SlowStart, "Linux's Veno measures the backlog in slow start, too")],
+        ..About::linux("tcp_veno.c of Linux 6.18", &["veno"])
+    };
+
+    fn make((): ()) -> Self {
+        Self::default()
+    }
+}
+
+impl Module for Veno {
+    const WHOLE_GROWTH: bool = true;
+    const HEEDS_STATES: bool = true;
+    const HEARS_ACKS: bool = true;
+
+    fn on_acked(&mut self, _: &mut Window, acked: &Acked, _: u64) {
+        let Some(rtt) = acked.rtt else { return };
+        // The kernel adds one so that no sample is zero.
+        let rtt = micros(rtt) + 1;
+        self.base_rtt = self.base_rtt.min(rtt);
+        self.min_rtt = self.min_rtt.min(rtt);
+        self.samples += 1;
+    }
+
+    fn grow(&mut self, window: &mut Window, step: &Step) {
+        if !self.enabled {
+            window.grow_as_reno(step);
+            return;
+        }
+        if !step.limited {
+            return;
+        }
+        if self.samples < SAMPLES {
+            window.grow_as_reno(step);
+        } else {
+            self.grow_by_backlog(window, step.acked);
+            window.cwnd = window.cwnd.max(2);
+        }
+        self.min_rtt = NONE;
+    }
+
+    fn ssthresh(&mut self, window: &Window, _: Signal, _: Instant) -> u64 {
+        if self.backlog < CONGESTED { window.cwnd * 4 / 5 } else { window.half() }
+    }
+
+    fn on_state(&mut self, _: &mut Window, change: &StateChange) {
+        self.enabled = change.to == CaState::Open;
+        if self.enabled {
+            self.min_rtt = NONE;
+        }
+    }
+
+    fn on_send_start(&mut self, _: &SendStart) {
+        self.begin();
+    }
+}
