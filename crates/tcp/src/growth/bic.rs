@@ -2,7 +2,6 @@
 //!
 //! A round trip brings the window half of the way to that of the last loss, and beyond it away from there.
 
-
 use super::contract::{About, Law, LawForm};
 use super::published::{Published, Rule};
 use crate::event::{Ack, Congestion, Signal};
@@ -30,13 +29,25 @@ impl Described for Bic {
     type Settings = LawForm;
 
     const WORDS: &'static [Word<LawForm>] = &[
-        Word::alone("bic", LawForm::OfProfile, "BIC: a binary search for the window of the last loss (Xu, Harfoush and Rhee 2004)"),
-        Word::with("bic", "paper", LawForm::Published, "BIC as the paper has it, which is the form of `rfc` and `ns2`"),
+        Word::alone(
+            "bic",
+            LawForm::OfProfile,
+            "BIC: a binary search for the window of the last loss (Xu, Harfoush and Rhee 2004)",
+        ),
+        Word::with(
+            "bic",
+            "paper",
+            LawForm::Published,
+            "BIC as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
     ];
 }
 
 impl Law for Bic {
-    const ABOUT: About = About { source: "Xu, Harfoush and Rhee 2004, \"Binary Increase Congestion Control for Fast Long-Distance Networks\"", ..About::PLAIN };
+    const ABOUT: About = About {
+        source: "Xu, Harfoush and Rhee 2004, \"Binary Increase Congestion Control for Fast Long-Distance Networks\"",
+        ..About::PLAIN
+    };
 
     fn make(_: LawForm) -> Self {
         Self::default()

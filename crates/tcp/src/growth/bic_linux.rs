@@ -46,9 +46,9 @@ impl Default for Bic {
 impl Bic {
     /// `bictcp_update`.
     fn update(&mut self, now: u64, cwnd: u64) {
-        let recent = self.updated.is_some_and(|(window, time)| {
-            window == cwnd && now - time <= self.ticks.hz() / 32
-        });
+        let recent = self
+            .updated
+            .is_some_and(|(window, time)| window == cwnd && now - time <= self.ticks.hz() / 32);
         if recent {
             return;
         }
@@ -133,11 +133,8 @@ impl Module for Bic {
     fn ssthresh(&mut self, window: &Window, _: Signal, _: Instant) -> u64 {
         let cwnd = window.cwnd;
         // Fast convergence.
-        self.last_max = if cwnd < self.last_max {
-            cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
-        } else {
-            cwnd
-        };
+        self.last_max =
+            if cwnd < self.last_max { cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE) } else { cwnd };
         if cwnd <= LOW_WINDOW { window.half() } else { cwnd * BETA / BETA_SCALE }
     }
 

@@ -212,7 +212,11 @@ impl Described for CdgLinux {
     type Settings = CdgStart;
 
     const WORDS: &'static [Word<CdgStart>] = &[
-        Word::alone("cdg", CdgStart::HyStart, "CDG: backoff by the gradient of the delay (Hayes and Armitage 2011; Linux)"),
+        Word::alone(
+            "cdg",
+            CdgStart::HyStart,
+            "CDG: backoff by the gradient of the delay (Hayes and Armitage 2011; Linux)",
+        ),
         Word::with("cdg", "nohystart", CdgStart::Plain, "the same without its HyStart"),
     ];
 }

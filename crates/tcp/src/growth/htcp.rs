@@ -47,13 +47,25 @@ impl Described for Htcp {
     type Settings = LawForm;
 
     const WORDS: &'static [Word<LawForm>] = &[
-        Word::alone("htcp", LawForm::OfProfile, "H-TCP: growth by the time since the last loss, reduction by the RTT (Leith and Shorten 2004)"),
-        Word::with("htcp", "paper", LawForm::Published, "H-TCP as the paper has it, which is the form of `rfc` and `ns2`"),
+        Word::alone(
+            "htcp",
+            LawForm::OfProfile,
+            "H-TCP: growth by the time since the last loss, reduction by the RTT (Leith and Shorten 2004)",
+        ),
+        Word::with(
+            "htcp",
+            "paper",
+            LawForm::Published,
+            "H-TCP as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
     ];
 }
 
 impl Law for Htcp {
-    const ABOUT: About = About { source: "Leith and Shorten 2004, \"H-TCP: TCP for high-speed and long-distance networks\"", ..About::PLAIN };
+    const ABOUT: About = About {
+        source: "Leith and Shorten 2004, \"H-TCP: TCP for high-speed and long-distance networks\"",
+        ..About::PLAIN
+    };
 
     fn make(_: LawForm) -> Self {
         Self::default()
@@ -113,8 +125,8 @@ impl Rule for HtcpRule {
 mod tests {
     use super::*;
     use crate::event::Signal;
-    use crate::growth::{Growth, GrowthChoice};
     use crate::growth::tests::Story;
+    use crate::growth::{Growth, GrowthChoice};
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -126,7 +138,8 @@ mod tests {
     #[test]
     fn alpha_follows_the_time_since_the_last_loss() {
         // 1 + 10 (D - 1) + ((D - 1)/2)^2: at 2 s 11.25, at 5 s 1 + 40 + 4, at 11 s 1 + 100 + 25.
-        for (since, expected) in [(0.5, 1.0), (1.0, 1.0), (2.0, 11.25), (5.0, 45.0), (11.0, 126.0)] {
+        for (since, expected) in [(0.5, 1.0), (1.0, 1.0), (2.0, 11.25), (5.0, 45.0), (11.0, 126.0)]
+        {
             assert!((alpha(since) - expected).abs() < 1e-9, "{since}");
         }
     }

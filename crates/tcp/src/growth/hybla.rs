@@ -28,13 +28,26 @@ impl Described for Hybla {
     type Settings = LawForm;
 
     const WORDS: &'static [Word<LawForm>] = &[
-        Word::alone("hybla", LawForm::OfProfile, "Hybla: growth as of a flow with a round trip of 25 ms (Caini and Firrincieli 2004)"),
-        Word::with("hybla", "paper", LawForm::Published, "TCP Hybla as the paper has it, which is the form of `rfc` and `ns2`"),
+        Word::alone(
+            "hybla",
+            LawForm::OfProfile,
+            "Hybla: growth as of a flow with a round trip of 25 ms (Caini and Firrincieli 2004)",
+        ),
+        Word::with(
+            "hybla",
+            "paper",
+            LawForm::Published,
+            "TCP Hybla as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
     ];
 }
 
 impl Law for Hybla {
-    const ABOUT: About = About { source: "Caini and Firrincieli 2004, \"TCP Hybla: a TCP enhancement for heterogeneous networks\"", outgrows_acks: true, ..About::PLAIN };
+    const ABOUT: About = About {
+        source: "Caini and Firrincieli 2004, \"TCP Hybla: a TCP enhancement for heterogeneous networks\"",
+        outgrows_acks: true,
+        ..About::PLAIN
+    };
 
     fn make(_: LawForm) -> Self {
         Self::default()
@@ -95,7 +108,11 @@ mod tests {
         for (micros, rho_segments) in [(27_500, 3.1435), (50_000, 5.0), (375_000, 32_769.0)] {
             let mut story = Story::new(GrowthChoice::Hybla(LawForm::Published), 2);
             story.rtt = Duration::from_micros(micros);
-            assert!((story.acks(1).cwnd() - rho_segments).abs() < 2e-3, "{micros}: {}", story.cwnd());
+            assert!(
+                (story.acks(1).cwnd() - rho_segments).abs() < 2e-3,
+                "{micros}: {}",
+                story.cwnd()
+            );
         }
     }
 

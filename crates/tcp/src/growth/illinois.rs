@@ -63,13 +63,25 @@ impl Described for Illinois {
     type Settings = LawForm;
 
     const WORDS: &'static [Word<LawForm>] = &[
-        Word::alone("illinois", LawForm::OfProfile, "Illinois: faster and gentler, the less waits (Liu, Basar and Srikant 2008)"),
-        Word::with("illinois", "paper", LawForm::Published, "TCP-Illinois as the paper has it, which is the form of `rfc` and `ns2`"),
+        Word::alone(
+            "illinois",
+            LawForm::OfProfile,
+            "Illinois: faster and gentler, the less waits (Liu, Basar and Srikant 2008)",
+        ),
+        Word::with(
+            "illinois",
+            "paper",
+            LawForm::Published,
+            "TCP-Illinois as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
     ];
 }
 
 impl Law for Illinois {
-    const ABOUT: About = About { source: "Liu, Başar and Srikant 2008, \"TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed networks\"", ..About::PLAIN };
+    const ABOUT: About = About {
+        source: "Liu, Başar and Srikant 2008, \"TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed networks\"",
+        ..About::PLAIN
+    };
 
     fn make(_: LawForm) -> Self {
         Self::default()
@@ -142,8 +154,8 @@ impl Rule for IllinoisRule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::growth::{Growth, GrowthChoice};
     use crate::growth::tests::Story;
+    use crate::growth::{Growth, GrowthChoice};
 
     /// In avoidance with so many segments, at a round-trip time of 100 ms.
     fn avoiding(segments: u64) -> Story {

@@ -75,7 +75,8 @@ impl Lp {
         let ticks = HZ.wrapping_mul(stamps.value.wrapping_sub(value));
         let sample = ticks / stamps.echo.wrapping_sub(echo);
         let old = u64::from(self.remote_hz);
-        let mean = if old > 0 { ((old << 6) - old + u64::from(sample)) >> 6 } else { sample.into() };
+        let mean =
+            if old > 0 { ((old << 6) - old + u64::from(sample)) >> 6 } else { sample.into() };
         self.remote_hz = u32::try_from(mean).unwrap_or(u32::MAX);
     }
 

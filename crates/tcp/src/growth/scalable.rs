@@ -2,7 +2,6 @@
 //!
 //! The time that a loss costs does not grow with the window: a hundredth of a segment for each that is acknowledged.
 
-
 use super::contract::{About, Law, LawForm};
 use super::published::{Published, Rule};
 use crate::event::{Ack, Congestion};
@@ -25,13 +24,25 @@ impl Described for Scalable {
     type Settings = LawForm;
 
     const WORDS: &'static [Word<LawForm>] = &[
-        Word::alone("scalable", LawForm::OfProfile, "Scalable TCP: a hundredth of a segment an ACK, 1/8 less after a loss (Kelly 2003)"),
-        Word::with("scalable", "paper", LawForm::Published, "Scalable TCP as the paper has it, which is the form of `rfc` and `ns2`"),
+        Word::alone(
+            "scalable",
+            LawForm::OfProfile,
+            "Scalable TCP: a hundredth of a segment an ACK, 1/8 less after a loss (Kelly 2003)",
+        ),
+        Word::with(
+            "scalable",
+            "paper",
+            LawForm::Published,
+            "Scalable TCP as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
     ];
 }
 
 impl Law for Scalable {
-    const ABOUT: About = About { source: "Kelly 2003, \"Scalable TCP: Improving Performance in Highspeed Wide Area Networks\"", ..About::PLAIN };
+    const ABOUT: About = About {
+        source: "Kelly 2003, \"Scalable TCP: Improving Performance in Highspeed Wide Area Networks\"",
+        ..About::PLAIN
+    };
 
     fn make(_: LawForm) -> Self {
         Self::default()

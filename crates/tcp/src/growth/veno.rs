@@ -26,13 +26,25 @@ impl Described for Veno {
     type Settings = LawForm;
 
     const WORDS: &'static [Word<LawForm>] = &[
-        Word::alone("veno", LawForm::OfProfile, "Veno: a fifth less after a loss where little waits (Fu and Liew 2003)"),
-        Word::with("veno", "paper", LawForm::Published, "TCP Veno as the paper has it, which is the form of `rfc` and `ns2`"),
+        Word::alone(
+            "veno",
+            LawForm::OfProfile,
+            "Veno: a fifth less after a loss where little waits (Fu and Liew 2003)",
+        ),
+        Word::with(
+            "veno",
+            "paper",
+            LawForm::Published,
+            "TCP Veno as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
     ];
 }
 
 impl Law for Veno {
-    const ABOUT: About = About { source: "Fu and Liew 2003, \"TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks\"", ..About::PLAIN };
+    const ABOUT: About = About {
+        source: "Fu and Liew 2003, \"TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks\"",
+        ..About::PLAIN
+    };
 
     fn make(_: LawForm) -> Self {
         Self::default()

@@ -48,13 +48,25 @@ impl Described for Yeah {
     type Settings = LawForm;
 
     const WORDS: &'static [Word<LawForm>] = &[
-        Word::alone("yeah", LawForm::OfProfile, "YeAH: Scalable TCP while little waits, Reno and an emptied queue otherwise (Baiocchi et al. 2007)"),
-        Word::with("yeah", "paper", LawForm::Published, "YeAH as the paper has it, which is the form of `rfc` and `ns2`"),
+        Word::alone(
+            "yeah",
+            LawForm::OfProfile,
+            "YeAH: Scalable TCP while little waits, Reno and an emptied queue otherwise (Baiocchi et al. 2007)",
+        ),
+        Word::with(
+            "yeah",
+            "paper",
+            LawForm::Published,
+            "YeAH as the paper has it, which is the form of `rfc` and `ns2`",
+        ),
     ];
 }
 
 impl Law for Yeah {
-    const ABOUT: About = About { source: "Baiocchi, Castellani and Vacirca 2007, \"YeAH-TCP: Yet Another Highspeed TCP\"", ..About::PLAIN };
+    const ABOUT: About = About {
+        source: "Baiocchi, Castellani and Vacirca 2007, \"YeAH-TCP: Yet Another Highspeed TCP\"",
+        ..About::PLAIN
+    };
 
     fn make(_: LawForm) -> Self {
         Self::default()
@@ -111,7 +123,8 @@ impl Rule for YeahRule {
 
     fn left(&mut self, _: &Congestion, cwnd: f64) -> f64 {
         let half = cwnd / 2.0;
-        let less = if self.slow_rounds < RHO { self.queue.min(half).max(cwnd / DELTA) } else { half };
+        let less =
+            if self.slow_rounds < RHO { self.queue.min(half).max(cwnd / DELTA) } else { half };
         self.fast_rounds = 0;
         self.reno = (self.reno / 2.0).max(2.0);
         cwnd - less
@@ -147,9 +160,12 @@ mod tests {
     fn a_round_with_a_long_queue_empties_it() {
         // The queue is cwnd (RTT - base)/RTT: 500 at 125 ms 100, 1000 at 150 ms 333.3, 300 at 200 ms 150, which is half.
         // Linux's module leaves 401, 667 and 151 in whole segments; 400 at 125 ms is exactly 80 and stays.
-        for (cwnd, rtt, left) in
-            [(500.0, 0.125, 400.0), (1000.0, 0.15, 666.67), (300.0, 0.2, 150.0), (400.0, 0.125, 400.0)]
-        {
+        for (cwnd, rtt, left) in [
+            (500.0, 0.125, 400.0),
+            (1000.0, 0.15, 666.67),
+            (300.0, 0.2, 150.0),
+            (400.0, 0.125, 400.0),
+        ] {
             let (_, asked) = judged(cwnd, rtt);
             assert!((asked - left).abs() < 0.01, "{cwnd} {rtt}: {asked}");
         }
