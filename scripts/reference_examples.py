@@ -121,6 +121,38 @@ channel = { kind = "rates", series = [{ at = "0 s", rate = "8 Mbit/s" }, { at = 
 [topology.bottleneck]
 channel = { kind = "cellular" }
 """,
+    "ChannelSpec.shaper": """
+[topology.bottleneck]
+channel = { kind = "shaper", burst = "64 kB", peak = "1 Gbit/s" }
+""",
+    "JitterSpec.uniform": """
+[topology.bottleneck]
+jitter = { kind = "uniform", most = "10 ms" }
+""",
+    "JitterSpec.normal": """
+[topology.bottleneck]
+jitter = { kind = "normal", sd = "5 ms" }
+""",
+    "JitterSpec.wifi": """
+[topology.bottleneck]
+jitter = { kind = "wifi", mean = "7 ms" }
+""",
+    "JitterSpec.steps": """
+[topology.bottleneck]
+jitter = { kind = "steps", every = "15 s", most = "28 ms" }
+""",
+    "JitterSpec.trace": """
+[topology.bottleneck]
+jitter = { kind = "trace", delays_ms = [12, 12.5, 40], every = "10 ms" }
+""",
+    "JitterSpec.slots": """
+[topology.bottleneck]
+jitter = { kind = "slots", every = "4 ms" }
+""",
+    "JitterSpec.netem": """
+[topology.bottleneck]
+jitter = { kind = "netem", mean = "50 ms", spread = "5 ms", law = "normal" }
+""",
     "QuickStartAdmission": """
 [topology.bottleneck]
 quick_start = { admission = "target", most = "20 Mbit/s" }

@@ -28,7 +28,7 @@ def import_(
 ) -> None:
     """Print the scenario of a command line of tc or mahimahi.
 
-    What a line says that has no counterpart is told on stderr, and stands as a comment in the file.
+    Words of a line that have no counterpart are told on stderr, and stand as comments in the file.
     """
     if lines == ["-"]:
         lines = [line for line in sys.stdin.read().splitlines() if line.strip()]

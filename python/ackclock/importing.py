@@ -1,6 +1,6 @@
 """Scenarios from the command lines of other emulators: Linux's ``tc`` and mahimahi's shells.
 
-What a line says becomes a link; what has no counterpart is told, and never left out in silence.
+A line becomes a link; words that have no counterpart are told, and never left out in silence.
 """
 
 from __future__ import annotations
