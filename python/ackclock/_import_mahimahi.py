@@ -14,7 +14,7 @@ __all__ = ["of_mahimahi"]
 def of_mahimahi(lines: Sequence[str], _: bool) -> list[Way]:
     up, down = Way(), Way()
     words = Words(" ".join(lines))
-    # What follows the shells is the program that runs inside.
+    # The program that runs inside follows the shells.
     while words and (word := words.take("")).startswith("mm-"):
         read = _SHELLS.get(word)
         if read is None:

@@ -17,7 +17,7 @@ BIC = TRACES / "bic.c_queue6_stretch4.csv.gz"
 
 
 def test_a_law_of_linux_has_the_windows_of_the_kernel() -> None:
-    # Of 3,553 rows those in Recovery are not compared.
+    # Rows in Recovery are not compared: 1,903 of 3,553 are left.
     found = ac.law_trace(BIC, "bic")
     assert found.compared == found.equal == found.within_one == 1903
     assert found.first_difference is None

@@ -32,9 +32,9 @@ pub struct Judgement {
     pub reductions: usize,
     /// ACKs after which they differed by more than a segment and by more than 1 %.
     pub apart: usize,
-    /// The largest difference, in segments and as a share of the kernel's window.
+    /// The largest difference, in segments.
     pub largest_segments: f64,
-    /// As above.
+    /// The largest difference, as a share of the kernel's window.
     pub largest_share: f64,
 }
 
@@ -52,7 +52,7 @@ pub fn judge(word: &str, records: &[Record]) -> Option<Judgement> {
             judgement.connections += 1;
             continue;
         }
-        // Of a connection whose beginning is not among the records nothing is known.
+        // A connection whose beginning is not among the records has no model to be held against.
         let Some(model) = followed.get_mut(&number) else { continue };
         model.count = model.count.wrapping_add(1);
         if record.count != model.count {

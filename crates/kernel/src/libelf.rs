@@ -114,19 +114,19 @@ extern "C" fn gzopen64(_: *const c_char, _: *const c_char) -> Pointer {
     std::ptr::null_mut()
 }
 
-/// As above.
+/// zlib's: there is no such file.
 #[unsafe(no_mangle)]
 extern "C" fn gzopen(_: *const c_char, _: *const c_char) -> Pointer {
     std::ptr::null_mut()
 }
 
-/// As above: never called, as nothing is open.
+/// zlib's: never called, as nothing is open.
 #[unsafe(no_mangle)]
 extern "C" fn gzgets(_: Pointer, _: *mut c_char, _: c_int) -> *mut c_char {
     std::ptr::null_mut()
 }
 
-/// As above.
+/// zlib's: never called, as nothing is open.
 #[unsafe(no_mangle)]
 extern "C" fn gzclose(_: Pointer) -> c_int {
     0

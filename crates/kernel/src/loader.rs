@@ -184,7 +184,7 @@ fn checked() -> Result<(), KernelError> {
 /// kernel, before which everything goes with this process, however that ends.
 ///
 /// # Errors
-/// What is lacking; a law of this name is there.
+/// A need of the machine or the process that is not met, or a law of this name that is there already.
 pub fn load(asked: &Asked) -> Result<Loaded, KernelError> {
     checked()?;
     let name = asked.kernel_name()?;
@@ -225,7 +225,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Loads a law for a run.
 ///
 /// # Errors
-/// What is lacking.
+/// A need of the machine or the process that is not met.
 pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
     checked()?;
     let process = std::process::id().wrapping_mul(0x9e37);

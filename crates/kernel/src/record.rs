@@ -76,9 +76,9 @@ pub struct Record {
     pub ack_delayed: bool,
     /// True if the application limited the rate sample.
     pub app_limited: bool,
-    /// SND.UNA and SND.NXT.
+    /// SND.UNA.
     pub una: u32,
-    /// As above.
+    /// SND.NXT.
     pub nxt: u32,
     /// Payload of a full segment.
     pub mss: u32,
@@ -96,9 +96,9 @@ pub struct Record {
     pub cwnd: u32,
     /// The kernel's threshold.
     pub ssthresh: u32,
-    /// Segments delivered, and found lost, since the connection began.
+    /// Segments delivered since the connection began.
     pub delivered: u32,
-    /// As above.
+    /// Segments found lost since then.
     pub lost: u32,
     /// The rate sample: segments, and the time for them if it is of use.
     pub sample: Option<(u32, Option<u32>)>,

@@ -38,7 +38,7 @@ pub struct Registered {
 /// Every law of ours in the kernel.
 ///
 /// # Errors
-/// What is lacking to look.
+/// A need of the machine or the process that is not met, without which nobody can look.
 pub fn registered() -> Result<Vec<Registered>, KernelError> {
     if let Some(why) = crate::needs() {
         return Err(KernelError::Lacks(why));

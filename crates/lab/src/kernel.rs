@@ -50,7 +50,7 @@ impl KernelRequest {
 /// Does what is asked of laws in the kernel, and answers with JSON text.
 ///
 /// # Errors
-/// What is lacking, a law that nobody knows, one that is there already or not there: then nothing was changed. A
+/// A need that is not met, a law that nobody knows, one that is there already or not there: then nothing was changed. A
 /// cancellation.
 pub fn kernel(request: &KernelRequest, cancelled: impl Fn() -> bool) -> Result<String, SweepError> {
     match request {

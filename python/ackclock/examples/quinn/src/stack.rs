@@ -38,7 +38,7 @@ impl Clock {
     }
 }
 
-/// What the application at an end does.
+/// The application at an end.
 enum App {
     /// Writes so much data on one stream; to the end of the run if there is no volume.
     Sends { stream: Option<StreamId>, left: Option<u64> },
