@@ -281,9 +281,7 @@ impl Scoreboard {
     /// True if the first segment on the board was sent after `newest`, or there is none.
     #[inline]
     pub fn begins_after(&self, newest: Delivered) -> bool {
-        self.segments
-            .front()
-            .is_none_or(|first| (Delivered { at: first.at, end: first.end(newest.end) }) >= newest)
+        self.segments.front().is_none_or(|first| !first.is_before(newest))
     }
 
     /// Everything before `una` is acknowledged.

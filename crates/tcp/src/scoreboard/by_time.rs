@@ -82,7 +82,7 @@ impl Scoreboard {
             let (_, n) = first;
             let sent = &mut self.segments[offset(n, self.base)];
             let at = sent.at;
-            if (Delivered { at, end: sent.end(newest.end) }) >= newest {
+            if !sent.is_before(newest) {
                 return None;
             }
             let deadline = at + wait;
@@ -110,7 +110,7 @@ impl Scoreboard {
     pub fn deadlines(&self, newest: Delivered, wait: Duration) -> Option<(Instant, Instant)> {
         let late = |sent: &&Sent| {
             let open = !sent.is(SACKED) && (sent.is(RETRANSMITTED) || !sent.is(LOST));
-            open && Delivered { at: sent.at, end: sent.end(newest.end) } < newest
+            open && sent.is_before(newest)
         };
         let deadlines = || self.segments.iter().filter(late).map(|sent| sent.at + wait);
         Some((deadlines().min()?, deadlines().max()?))

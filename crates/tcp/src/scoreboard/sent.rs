@@ -81,6 +81,17 @@ impl Sent {
         Range { start: self.start(near), end: self.end(near) }
     }
 
+    /// True if it was last sent before `newest`.
+    ///
+    /// DEVIATION(rfc8985 §6.2 `RACK_sent_after`): of two segments sent at one instant the RFC takes the one with the
+    /// higher number for the later. That is not known of a retransmission. The clock of a stack ticks between two ACKs;
+    /// here a hundred of them may arrive at one instant, behind a link that bundles packets, and new data and
+    /// retransmissions go out by turns.
+    pub(super) fn is_before(&self, newest: Delivered) -> bool {
+        self.at < newest.at
+            || self.at == newest.at && !self.is(RESENT_EVER) && self.end(newest.end) < newest.end
+    }
+
     /// Its first bytes are acknowledged.
     pub(crate) fn cut(&mut self, acked: u64) {
         let acked = u32::try_from(acked).unwrap_or(u32::MAX).min(self.len());

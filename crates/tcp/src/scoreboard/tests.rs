@@ -320,6 +320,32 @@ proptest! {
     }
 }
 
+#[test]
+fn new_data_of_the_same_instant_shows_no_retransmission_lost() {
+    let mut board = Scoreboard::by_time();
+    let (first, second) = (Instant::from_nanos(0), Instant::from_nanos(100));
+    for n in 0..3 {
+        board.on_sent(at(n), Bytes::new(LEN), first);
+    }
+    let lost_by = |board: &mut Scoreboard, newest| {
+        let mut lost = Bytes::ZERO;
+        board.find_lost_by_time(newest, Duration::ZERO, Instant::from_nanos(200), &mut lost);
+        lost.get() / LEN
+    };
+    sack(&mut board, &[block(2, 3)]);
+    // Of originals of one instant the numbers say which was sent first: two are lost.
+    assert_eq!(lost_by(&mut board, Delivered { at: first, end: at(3) }), 2);
+    // Two ACKs arrive at 100 ns: the first lets segment 3 out, the second segment 0 once more.
+    board.on_sent(at(3), Bytes::new(LEN), second);
+    board.on_resent(at(0), second);
+    // Segment 3 arrives first, as it was sent first, and so says nothing of segment 0.
+    sack(&mut board, &[block(2, 4)]);
+    assert_eq!(lost_by(&mut board, Delivered { at: second, end: at(4) }), 0);
+    // The next one does.
+    board.on_sent(at(4), Bytes::new(LEN), Instant::from_nanos(101));
+    assert_eq!(lost_by(&mut board, Delivered { at: Instant::from_nanos(101), end: at(5) }), 1);
+}
+
 proptest! {
     /// Which transmission comes first by time, against a list of all of them, through any mixture of sending,
     /// arriving out of order, losing, resending, cumulative ACKs and losses that were none.
