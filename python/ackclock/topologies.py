@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ackclock import _core
-from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path
+from ackclock.channels import Channel, Loss
+from ackclock.jitters import Jitter
+from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path, Reorder
 from ackclock.queues import AnyQueue, Queue
 
 __all__ = ["dumbbell", "graph", "link_of", "path"]
 
 
-def path(rate: str, rtt: str, buffer: str | None = None, *, queue: AnyQueue | None = None) -> Path:
+def path(
+    rate: str,
+    rtt: str,
+    buffer: str | None = None,
+    *,
+    queue: AnyQueue | None = None,
+    loss: Loss = 0.0,
+    reorder: Reorder | None = None,
+    channel: Channel | None = None,
+    jitter: Jitter | None = None,
+) -> Path:
     """Return a topology of one link, named ``bottleneck``, that all flows share.
 
     Parameters
@@ -25,13 +37,30 @@ def path(rate: str, rtt: str, buffer: str | None = None, *, queue: AnyQueue | No
         ``"100 packet"``.
     queue
         A queue with another discipline, such as ``ac.CoDel()``, in the place of ``buffer``.
+    loss
+        Packets that are lost after they were sent, both ways, such as ``0.01``.
+    reorder
+        Packets that arrive late, behind others.
+    channel
+        A channel in the place of the constant rate, such as ``ac.Cellular()``.
+    jitter
+        A delay on top that varies, such as ``ac.UniformJitter("5 ms")``.
 
     Returns
     -------
     Path
         The topology.
     """
-    return Path(rate=rate, rtt=rtt, buffer=buffer, queue=queue)
+    return Path(
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer,
+        queue=queue,
+        loss=loss,
+        reorder=reorder,
+        channel=channel,
+        jitter=jitter,
+    )
 
 
 def link_of(path: Path) -> Link:

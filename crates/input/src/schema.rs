@@ -234,6 +234,7 @@ impl<'s> Checker<'s> {
         let mut forms = forms.filter(|form| form.get("type") != Some(&Value::from("null")));
         if let (Some(form), None) = (forms.next(), forms.next())
             && let Some(kinds) = self.resolve(form).get("oneOf").and_then(Value::as_array)
+            && !self.tags(kinds).0.is_empty()
             && let Err(fault) = self.by_tag(kinds, value, key)
         {
             return fault;
@@ -293,9 +294,16 @@ impl<'s> Checker<'s> {
                     return Some(format!("; write `{name} = {number}`, without quotes"));
                 }
                 wants("number")?;
-                let seconds = text.parse::<Duration>().map(Duration::as_secs_f64).ok();
-                let plain = seconds.or_else(|| Some(text.parse::<Percent>().ok()?.share()))?;
-                Some(format!("; write `{name} = {plain}`"))
+                let (name, is_entry) =
+                    name.split_once('[').map_or((name, false), |(list, _)| (list, true));
+                let unit = if name.ends_with("_ms") { 1e3 } else { 1.0 };
+                let time = text.parse::<Duration>().map(|time| time.as_secs_f64() * unit).ok();
+                let plain = time.or_else(|| Some(text.parse::<Percent>().ok()?.share()))?;
+                Some(if is_entry {
+                    format!("; write {plain}")
+                } else {
+                    format!("; write `{name} = {plain}`")
+                })
             }
             Value::Object(_) if wants("array").is_some() && !key.contains('.') => {
                 Some(format!("; write `[[{name}]]`, with two brackets: there may be several"))

@@ -258,6 +258,25 @@ fn a_seed_must_be_a_whole_number() {
 }
 
 #[test]
+fn words_that_have_no_tag_are_told_as_words() {
+    let found = error_with("mss = \"1448 B\"", "ecn = true");
+    assert!(found.contains("ecn: found true, expected "), "{found}");
+    assert!(!found.contains("``"), "{found}");
+}
+
+#[test]
+fn a_time_in_a_list_of_milliseconds_is_told_in_milliseconds() {
+    let list = |delay| {
+        format!("delay = \"20 ms\", jitter = {{ kind = \"trace\", delays_ms = [{delay}] }}")
+    };
+    // 5 ms are 5 of the list's numbers.
+    let found = error_with("delay = \"20 ms\"", &list("\"5 ms\""));
+    assert!(found.ends_with("found the text \"5 ms\"; write 5"), "{found}");
+    let found = error_with("delay = \"20 ms\"", &list("1e300"));
+    assert!(found.contains("1e300 at place 1, expected 0 to 1,000,000 ms"), "{found}");
+}
+
+#[test]
 fn a_missing_key_is_told_at_the_table_that_lacks_it() {
     assert_eq!(
         error_with("duration = \"10 s\"\n", ""),

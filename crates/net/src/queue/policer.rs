@@ -17,7 +17,8 @@ use crate::packet::Packet;
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct PolicerConfig {
-    /// The rate at which tokens come, a byte of a packet each (the committed information rate); default: the link's.
+    /// The rate at which tokens come, a byte of a packet each (the committed information rate); default: the link's
+    /// at the start of the run, which an event that changes the link's rate leaves as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// The most tokens (the committed burst size), in bytes ("64 kB") or as the time in which they come ("50 ms"). The
