@@ -20,6 +20,7 @@ from ackclock.studies.framework.claims import (
 KEYS = (
     "altman1997",
     "biswas2010",
+    "laws",
     "response",
     "scharf2008",
     "tambuwal2018",
