@@ -19,6 +19,7 @@ from ackclock.studies.framework.claims import (
 #: The folders with a study.
 KEYS = (
     "altman1997",
+    "aqm",
     "biswas2010",
     "laws",
     "response",
