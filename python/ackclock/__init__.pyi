@@ -1,6 +1,6 @@
 """The public names: each with the module that it is imported from when it is first asked for."""
 
-from . import theory as theory
+from . import metrics as metrics, theory as theory
 from .api import (
     Part as Part,
     allow as allow,
@@ -107,6 +107,10 @@ from .measured import (
     read_mahimahi as read_mahimahi,
     read_quantiles as read_quantiles,
     read_rates as read_rates,
+)
+from .pairs import (
+    Pairwise as Pairwise,
+    pairwise as pairwise,
 )
 from .queues import (
     CoDel as CoDel,

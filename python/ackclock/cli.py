@@ -33,6 +33,7 @@ from ackclock._cli_live import (
 )
 from ackclock._cli_new import new
 from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver, Sender, load_laws
+from ackclock._cli_pairs import pairwise
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_theory import theory_app
@@ -538,6 +539,7 @@ app.command()(judge)
 app.command("check-law")(check_law)
 app.command("import")(import_)
 app.command("law-trace")(compare_law_trace)
+app.command()(pairwise)
 app.command()(play)
 
 

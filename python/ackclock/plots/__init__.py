@@ -9,7 +9,7 @@ from __future__ import annotations
 from ackclock.extras import needed
 
 with needed("plots need", "matplotlib", extra="plots"):
-    from ackclock.plots.compared import side_by_side, windows_beside
+    from ackclock.plots.compared import pair_map, side_by_side, windows_beside
     from ackclock.plots.distributions import distribution, heat_map, sweep
     from ackclock.plots.path import path
     from ackclock.plots.series import playout, queues, round_trips, sequence, throughput, windows
@@ -32,6 +32,7 @@ __all__ = [
     "distribution",
     "figure",
     "heat_map",
+    "pair_map",
     "path",
     "playout",
     "queues",

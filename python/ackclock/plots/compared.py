@@ -11,9 +11,11 @@ from ackclock.plots.series import MOST_FLOWS, legend, plain_name, thin
 from ackclock.plots.style import COLOURS, HUES, Picture, figure, styled
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
-__all__ = ["side_by_side", "windows_beside"]
+__all__ = ["pair_map", "side_by_side", "windows_beside"]
 
 _METRICS = 4
 _MOST_COLUMNS = 6
@@ -63,6 +65,56 @@ def side_by_side(values: pl.DataFrame, *, metrics: tuple[str, ...] = ()) -> Pict
         handles, labels = axes[0][0].get_legend_handles_labels()
         if handles:
             made.legend(handles, labels, loc="outside upper right", ncols=_in_a_line(labels))
+    return made
+
+
+def pair_map(
+    names: Sequence[str],
+    values: Sequence[Sequence[float]],
+    *,
+    label: str,
+    digits: int = 1,
+    middle: float | None = None,
+) -> Picture:
+    """Draw a value of every sender beside every other: a row a sender, a column the one beside it.
+
+    Parameters
+    ----------
+    names
+        The senders.
+    values
+        A row a sender, a column a sender beside it; NaN is left blank.
+    label
+        The name of the value, with its unit.
+    digits
+        The decimals that are written.
+    middle
+        The value of an even division, as 50 of a share in %: colours go apart from it. Default:
+        they go from the least to the largest.
+    """
+    grid = np.array(values, dtype=float)
+    known = grid[np.isfinite(grid)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if middle is not None:
+        low, high = 0.0, 2 * middle
+    with styled():
+        made, axes = figure(max(1.3 + 0.34 * len(names), 2.4))
+        mesh = axes.imshow(
+            grid, cmap="cividis_r" if middle is None else "PuOr", vmin=low, vmax=high, aspect="auto"
+        )
+        axes.grid(visible=False)
+        axes.set_xticks(range(len(names)), [plain_name(name) for name in names])
+        if len(names) > _MOST_COLUMNS:
+            axes.tick_params(axis="x", rotation=60)
+        axes.set_yticks(range(len(names)), [plain_name(name) for name in names])
+        axes.set(xlabel="beside")
+        made.colorbar(mesh, ax=axes, label=label, pad=0.01)
+        for (row, column), found in np.ndenumerate(grid):
+            if np.isfinite(found) and high > low:
+                at = (found - low) / (high - low)
+                strong = at > 0.6 if middle is None else abs(at - 0.5) > 0.32
+                axes.text(column, row, f"{found:.{digits}f}", ha="center", va="center",
+                          fontsize=7.0, color="white" if strong else COLOURS["ink"])  # fmt: skip
     return made
 
 
