@@ -19,6 +19,7 @@ import ackclock
 from ackclock import _printing as printing
 from ackclock._cli_bench import bench
 from ackclock._cli_drill import drill, judge
+from ackclock._cli_export import export
 from ackclock._cli_import import import_
 from ackclock._cli_kernel import kernel_app
 from ackclock._cli_law import check_law
@@ -109,6 +110,9 @@ _COMMANDS = {
     "plot": "report",
     "graph": "report",
     "page": "report",
+    "qlog": "export",
+    "flent": "export",
+    "xplot": "export",
     "init": "new",
     "example": "new",
     "examples": "new",
@@ -540,6 +544,7 @@ app.command("check-law")(check_law)
 app.command("import")(import_)
 app.command("law-trace")(compare_law_trace)
 app.command()(pairwise)
+app.command()(export)
 app.command()(play)
 
 

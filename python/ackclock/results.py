@@ -19,6 +19,7 @@ from ackclock.tables import Table, read_table
 if TYPE_CHECKING:
     import polars as pl
 
+    from ackclock.exporting import Format
     from ackclock.plots import Picture
     from ackclock.scenario import Scenario
 
@@ -458,6 +459,35 @@ class Run(Paged):
         if link is not None:
             samples = samples.filter(samples["link"] == link)
         return plots.queues(samples)
+
+    def export(
+        self, directory: str | os.PathLike[str], formats: Sequence[Format] = ("qlog",)
+    ) -> list[Path]:
+        """Write the run in formats of other tools into a folder.
+
+        Its flows need probes with ``every = "change"``.
+
+        Parameters
+        ----------
+        directory
+            The folder; it is made if it is not there.
+        formats
+            ``qlog`` (a file a flow, which qvis opens), ``flent`` (one data file), ``xplot`` (a
+            time-sequence diagram a flow, as tcptrace draws it).
+
+        Returns
+        -------
+        list of Path
+            The files.
+
+        Raises
+        ------
+        BadInput
+            A format that is none, many runs, or no samples of any flow.
+        """
+        from ackclock.exporting import export  # noqa: PLC0415
+
+        return export(self, directory, formats)
 
     def plot_transfers(self, *, cell: int | None = None) -> Picture:
         """Return the distribution of transfer times, a line a flow or traffic class."""

@@ -1,0 +1,421 @@
+"""Runs in the formats of other tools: qlog for qvis, flent's data files, xplot's diagrams.
+
+All of them are written from the samples of a flow's probe with ``every = "change"``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ackclock.errors import BadInput
+from ackclock.events import Probe
+from ackclock.writing import Folder
+
+if TYPE_CHECKING:
+    from ackclock.results import Run
+    from ackclock.scenario import Scenario
+
+__all__ = ["FORMATS", "Format", "export", "probed"]
+
+Format = Literal["qlog", "flent", "xplot"]
+FORMATS: tuple[Format, ...] = ("qlog", "flent", "xplot")
+#: The bytes of a pure ACK with timestamps.
+_ACK_BYTES = 52
+#: The bytes of headers in front of a segment's payload.
+_HEADER_BYTES = 52
+#: The time between two values of a flent file, in seconds, as flent has it.
+_STEP_S = 0.2
+#: States of qlog by the events of a flow (draft-ietf-quic-qlog-quic-events §7.4).
+_STATES = {
+    "slow_start_ends": "congestion_avoidance",
+    "recovery_begins": "recovery",
+    "recovery_ends": "congestion_avoidance",
+    "timeout": "slow_start",
+}
+
+
+def probed(scenario: Scenario) -> Scenario:
+    """Return the scenario with a record of every flow's changes, and no other probes."""
+    return replace(
+        scenario, probes=[Probe(flow=flow.name, every="change") for flow in scenario.flows]
+    )
+
+
+def export(
+    run: Run,
+    directory: str | os.PathLike[str],
+    formats: Sequence[Format] = FORMATS,
+) -> list[Path]:
+    """Write a run for other tools.
+
+    Parameters
+    ----------
+    run
+        A run of one scenario, whose flows have probes with ``every = "change"``.
+    directory
+        The folder; it is made if it is not there.
+    formats
+        ``qlog`` (version 0.3, a file a flow, which qvis opens), ``flent`` (version 4, one file),
+        ``xplot`` (a time-sequence diagram a flow, as tcptrace draws it).
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    BadInput
+        A format that is none, many runs, or no samples of any flow.
+    """
+    for name in formats:
+        if name not in FORMATS:
+            raise BadInput(f"export: `{name}` is no format, expected one of {', '.join(FORMATS)}")
+    flows = _flows(run)
+    title = run.scenario.title or "ackclock"
+    files: dict[str, bytes] = {}
+    for name in formats:
+        files |= _WRITERS[name](title, flows)
+    with Folder(directory, *files) as folder:
+        for name, content in files.items():
+            folder.stage(name, content)
+        folder.commit()
+    return [Path(directory) / name for name in files]
+
+
+@dataclass
+class Step:
+    """What one sample of a flow adds to the one before: what was acknowledged, lost and sent."""
+
+    time_s: float
+    row: Mapping[str, Any]
+    acked: list[int] = field(default_factory=list)
+    """Numbers of packets that an ACK covers."""
+    lost: list[Packet] = field(default_factory=list)
+    """Packets whose data goes out again."""
+    sent: list[Packet] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Packet:
+    """A transmission: its number, counted from 1, and its data."""
+
+    number: int
+    start: int
+    length: int
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class FlowStory:
+    """A flow: its samples as steps, its events, its segment size in bytes, its file's name."""
+
+    name: str
+    file: str
+    mss: int
+    steps: list[Step]
+    events: list[dict[str, Any]]
+
+
+def _flows(run: Run) -> list[FlowStory]:
+    if run.flow_samples.num_rows and "cell" in run.flow_samples.column_names:
+        raise BadInput("export: expected one run, found many")
+    samples: dict[str, list[dict[str, Any]]] = {}
+    for row in run.rows("flow_samples"):
+        samples.setdefault(row["flow"], []).append(row)
+    if not samples:
+        raise BadInput('export: no flow has samples; a probe with every = "change" makes them')
+    events: dict[str, list[dict[str, Any]]] = {}
+    for row in run.rows("flow_events"):
+        events.setdefault(row["flow"], []).append(row)
+    files = _file_names(list(samples))
+    return [
+        FlowStory(name, files[name], _mss(rows), list(_steps(rows)), events.get(name, []))
+        for name, rows in samples.items()
+    ]
+
+
+def _mss(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return the payload of a full segment: the first flight's bytes over its segments."""
+    for row in rows:
+        flight = row["in_flight_segments"] or 0
+        outstanding = (row["sent_bytes"] or 0) - (row["acked_bytes"] or 0)
+        if flight >= 1 and outstanding >= flight:
+            return round(outstanding / flight)
+    return 1460
+
+
+def _steps(rows: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
+    """Yield what happened between samples.
+
+    A sample stands for an event of the sender: an ACK, a timer, the application. Where it sends
+    several retransmissions at once the samples know the place of the last alone, and only that one
+    is told.
+    """
+    mss = _mss(rows)
+    waiting: list[Packet] = []
+    number, edge, acked, resent = 1, 0, 0, 0
+    for row in rows:
+        step = Step(row["time_s"], row)
+        if (row["acked_bytes"] or 0) > acked:
+            acked = row["acked_bytes"]
+            step.acked = [each.number for each in waiting if each.start + each.length <= acked]
+            waiting = [each for each in waiting if each.start + each.length > acked]
+        if (row["segments_retransmitted"] or 0) > resent:
+            resent = row["segments_retransmitted"]
+            at = row["resent_at_bytes"]
+            before = next((each for each in waiting if each.start == at), None)
+            if before is not None:
+                step.lost.append(before)
+                waiting.remove(before)
+                again = Packet(number, before.start, before.length, again=True)
+                number += 1
+                step.sent.append(again)
+                waiting.append(again)
+                waiting.sort(key=lambda each: each.start)
+        while edge < (row["sent_bytes"] or 0):
+            length = min(mss, row["sent_bytes"] - edge)
+            new = Packet(number, edge, length)
+            number, edge = number + 1, edge + length
+            step.sent.append(new)
+            waiting.append(new)
+        yield step
+
+
+def _qlog(title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+    """Return a file a flow: qlog 0.3, the version that qvis reads."""
+    files = {}
+    for flow in flows:
+        trace = {
+            "title": flow.name,
+            "vantage_point": {"type": "client"},
+            "common_fields": {
+                "time_format": "relative",
+                "reference_time": 0,
+                "protocol_type": ["TCP"],
+            },
+            "configuration": {"time_units": "ms"},
+            "events": _qlog_events(flow),
+        }
+        whole = {
+            "qlog_version": "0.3",
+            "qlog_format": "JSON",
+            "title": title,
+            "traces": [trace],
+        }
+        files[f"{flow.file}.qlog"] = json.dumps(whole).encode()
+    return files
+
+
+def _qlog_events(flow: FlowStory) -> list[dict[str, Any]]:
+    found: list[tuple[float, dict[str, Any]]] = []
+    acks = 0
+    timeouts = {event["time_s"] for event in flow.events if event["event"] == "timeout"}
+
+    def add(time_s: float, name: str, data: dict[str, Any]) -> None:
+        found.append((time_s, {"time": round(1e3 * time_s, 6), "name": name, "data": data}))
+
+    for step in flow.steps:
+        if step.acked:
+            acks += 1
+            frame = {"frame_type": "ack", "acked_ranges": _ranges(step.acked)}
+            add(step.time_s, "transport:packet_received", _packet(acks, _ACK_BYTES, frame))
+        for each in step.lost:
+            header = {"packet_type": "1RTT", "packet_number": each.number}
+            trigger = "pto_expired" if step.time_s in timeouts else "reordering_threshold"
+            add(step.time_s, "recovery:packet_lost", {"header": header, "trigger": trigger})
+        for each in step.sent:
+            frame = {
+                "frame_type": "stream",
+                "stream_id": 0,
+                "offset": each.start,
+                "length": each.length,
+            }
+            add(
+                step.time_s,
+                "transport:packet_sent",
+                _packet(each.number, each.length + _HEADER_BYTES, frame),
+            )
+        add(step.time_s, "recovery:metrics_updated", _qlog_metrics(step.row, flow.mss))
+    for event in flow.events:
+        state = _STATES.get(event["event"])
+        if state is not None:
+            add(event["time_s"], "recovery:congestion_state_updated", {"new": state})
+    found.sort(key=lambda pair: pair[0])
+    return [event for _, event in found]
+
+
+def _packet(number: int, length: int, frame: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "header": {"packet_type": "1RTT", "packet_number": number},
+        "raw": {"length": length},
+        "frames": [frame],
+    }
+
+
+def _ranges(numbers: Sequence[int]) -> list[list[int]]:
+    """Return numbers as ranges, the highest first."""
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ranges[::-1]
+
+
+def _qlog_metrics(row: Mapping[str, Any], mss: int) -> dict[str, Any]:
+    values = {
+        "congestion_window": (row["cwnd_segments"], mss),
+        "bytes_in_flight": (row["in_flight_segments"], mss),
+        "ssthresh": (row["ssthresh_segments"], mss),
+    }
+    found: dict[str, Any] = {
+        name: round(value * unit) for name, (value, unit) in values.items() if value is not None
+    }
+    if row["srtt_s"] is not None:
+        found["smoothed_rtt"] = round(1e3 * row["srtt_s"], 6)
+    return found
+
+
+def _flent(title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+    """Return one file of flent's format, version 4, under the name of its own test."""
+    length_s = max((flow.steps[-1].time_s for flow in flows if flow.steps), default=0.0)
+    count = int(length_s / _STEP_S) + 1
+    grid = [round(n * _STEP_S, 6) for n in range(count)]
+    alone = len(flows) == 1
+    results: dict[str, list[float | None]] = {}
+    raw: dict[str, list[dict[str, Any]]] = {}
+    for n, flow in enumerate(flows, 1):
+        name = "TCP upload" if alone else f"TCP upload::{n}"
+        results[name] = _rates(flow, grid)
+        raw[name] = [
+            {
+                "t": step.time_s,
+                "val": rate,
+                "tcp_cwnd": step.row["cwnd_segments"],
+                "tcp_rtt": None if step.row["srtt_s"] is None else 1e3 * step.row["srtt_s"],
+            }
+            for step, rate in zip(flow.steps, _rates_of_steps(flow), strict=True)
+        ]
+    if not alone:
+        columns = list(zip(*results.values(), strict=True))
+        sums = [_sum(column) for column in columns]
+        results["TCP upload sum"] = sums
+        results["TCP upload avg"] = [None if each is None else each / len(flows) for each in sums]
+    moment = "1970-01-01T00:00:00.000000Z"
+    name = "tcp_1up" if alone else "tcp_nup"
+    file = f"{name}-{moment[:10]}.{_file_name(title)}.flent.gz"
+    whole = {
+        "version": 4,
+        "metadata": {
+            "NAME": name,
+            "DATA_FILENAME": file,
+            "TITLE": title,
+            "TIME": moment,
+            "T0": moment,
+            "BATCH_TIME": moment,
+            "HOSTS": [flow.name for flow in flows],
+            "LOCAL_HOST": "ackclock",
+            "LENGTH": length_s,
+            "TOTAL_LENGTH": length_s,
+            "STEP_SIZE": _STEP_S,
+            "TEST_PARAMETERS": {},
+            "SERIES_META": {series: {"UNITS": "Mbits/s"} for series in results},
+        },
+        "x_values": grid,
+        "results": results,
+        "raw_values": raw,
+    }
+    # Without the moment of writing, so that equal runs leave equal files.
+    return {file: gzip.compress(json.dumps(whole).encode(), mtime=0)}
+
+
+def _rates(flow: FlowStory, grid: Sequence[float]) -> list[float | None]:
+    """Return the rate of acknowledged data in each step of a grid, in Mbit/s."""
+    rates: list[float | None] = []
+    before, place, acked = 0, 0, 0
+    for n in range(len(grid)):
+        end = grid[n] + _STEP_S
+        while place < len(flow.steps) and flow.steps[place].time_s < end:
+            acked = flow.steps[place].row["acked_bytes"] or 0
+            place += 1
+        rates.append(8e-6 * (acked - before) / _STEP_S)
+        before = acked
+    return rates
+
+
+def _rates_of_steps(flow: FlowStory) -> Iterator[float]:
+    """Yield the rate of acknowledged data over the second before each step, in Mbit/s."""
+    first = 0
+    for n, step in enumerate(flow.steps):
+        while flow.steps[first].time_s < step.time_s - 1.0:
+            first += 1
+        span = step.time_s - flow.steps[first].time_s
+        acked = (step.row["acked_bytes"] or 0) - (flow.steps[first].row["acked_bytes"] or 0)
+        yield 8e-6 * acked / span if n and span > 0 else 0.0
+
+
+def _sum(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _xplot(_title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+    """Return a time-sequence diagram a flow, in the colours of tcptrace."""
+    return {f"{flow.file}_tsg.xpl": _time_sequence(flow).encode() for flow in flows}
+
+
+def _time_sequence(flow: FlowStory) -> str:
+    lines = ["timeval double", "title", flow.name, "xlabel", "time", "ylabel", "sequence number"]
+    acked, since = 0, 0.0
+    for step in flow.steps:
+        now = step.time_s
+        for each in step.sent:
+            end = each.start + each.length
+            colour = "red" if each.again else "white"
+            lines += [
+                f"line {now:.6f} {each.start} {now:.6f} {end} {colour}",
+                f"darrow {now:.6f} {each.start} {colour}",
+                f"uarrow {now:.6f} {end} {colour}",
+            ]
+            if each.again:
+                lines += [f"atext {now:.6f} {end} red", "R"]
+        new = step.row["acked_bytes"] or 0
+        if new > acked:
+            lines.append(f"line {since:.6f} {acked} {now:.6f} {acked} green")
+            lines.append(f"line {now:.6f} {acked} {now:.6f} {new} green")
+            acked, since = new, now
+    return "\n".join([*lines, "go", ""])
+
+
+_WRITERS: Mapping[Format, Callable[[str, Sequence[FlowStory]], dict[str, bytes]]] = {
+    "qlog": _qlog,
+    "flent": _flent,
+    "xplot": _xplot,
+}
+
+
+def _file_names(names: Sequence[str]) -> dict[str, str]:
+    """Return a file's name for each flow; those that would be the same get a number."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = made = _file_name(name)
+        count = 1
+        while made in found.values():
+            count += 1
+            made = f"{plain}-{count}"
+        found[name] = made
+    return found
+
+
+def _file_name(name: str) -> str:
+    """Return a name as a part of a file's name: letters, digits, and `-` for all others."""
+    kept = "".join(each if each.isalnum() and each.isascii() else "-" for each in name)
+    return kept.strip("-") or "flow"
