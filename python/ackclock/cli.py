@@ -37,6 +37,7 @@ from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver,
 from ackclock._cli_pairs import pairwise
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
+from ackclock._cli_suite import suite
 from ackclock._cli_theory import theory_app
 from ackclock._nearest import near, nearest
 from ackclock._plain import read_plainly
@@ -544,6 +545,7 @@ app.command("check-law")(check_law)
 app.command("import")(import_)
 app.command("law-trace")(compare_law_trace)
 app.command()(pairwise)
+app.command()(suite)
 app.command()(export)
 app.command()(play)
 

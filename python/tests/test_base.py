@@ -63,6 +63,8 @@ WORKS = (
     "compare theory.toml --on theory,sim --repeat 1",
     "compare small.toml --variants newreno,cubic --repeat 1 --out compared",
     "export small.toml exported --as qlog,flent,xplot",
+    "suite",
+    "suite quick cubic --case alone --json",
     "pairwise newreno cubic --repeat 1",
     "pairwise newreno cubic --repeat 1 --json",
     "pairwise newreno cubic --repeat 1 --metric harm --out pairs",

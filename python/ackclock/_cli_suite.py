@@ -1,0 +1,167 @@
+"""The command ``ackclock suite``."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ackclock import _printing as printing
+from ackclock._cli_options import AsJson, Laws, load_laws
+from ackclock.errors import BadInput
+from ackclock.writing import Folder
+
+if TYPE_CHECKING:
+    from ackclock.suites.running import SuiteResult
+
+__all__ = ["suite"]
+
+EXIT_FAILED = 1
+
+
+def suite(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="The test set. Without it they are listed."),
+    ] = None,
+    variants: Annotated[
+        list[str] | None, typer.Argument(metavar="[VARIANT]...", help="The senders.")
+    ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="CASE", help="A case alone; may be repeated."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer cases, shorter and fewer runs.")
+    ] = False,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="The runs at once. Default: one a core.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the page, suite.json, the values and the scenarios into this folder.",
+        ),
+    ] = None,
+    law: Laws = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run one of the field's test sets with senders, and judge each case.
+
+    The exit code is 1 if a case of these senders is outside its limit.
+    """
+    from ackclock.suites.running import run_suite
+
+    if name is None:
+        _list(as_json)
+        return
+    load_laws(law)
+    if not variants:
+        raise BadInput(f"suite {name}: expected at least one sender, such as cubic")
+    if out is not None:
+        # It says before the runs if a package is missing.
+        import_module("ackclock.report")
+    with ExitStack() as held:
+        folder = None
+        if out is not None:
+            folder = held.enter_context(
+                Folder(out, "index.html", "suite.json", "suite.parquet", "suite.bib")
+            )
+        with printing.status(f"suite {name}") as status:
+            found = run_suite(
+                name,
+                variants,
+                cases=case or (),
+                quick=quick,
+                threads=threads,
+                progress=lambda key, n, whole: status(f"{key}: case {n + 1} of {whole}"),
+            )
+        if folder is not None:
+            _write(folder, found)
+    if as_json:
+        printing.print_json(found.as_json())
+    else:
+        _print(found)
+        if out is not None:
+            printing.tell(f"The report: {out / 'index.html'}")
+    if found.failed():
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _list(as_json: bool) -> None:
+    from ackclock.suites import KEYS, suite_of
+
+    suites = [suite_of(key) for key in KEYS]
+    if as_json:
+        printing.print_json(
+            [
+                {
+                    "suite": each.key,
+                    "title": each.title,
+                    "source": each.source,
+                    "cases": [case.key for case in each.cases(False)],
+                    "left_out": list(each.left_out),
+                }
+                for each in suites
+            ]
+        )
+        return
+    from rich.table import Table
+
+    table = Table()
+    for head in ("suite", "cases", "what it is", "source"):
+        table.add_column(head, justify="right" if head == "cases" else "left")
+    for each in suites:
+        table.add_row(each.key, str(len(each.cases(False))), each.title, each.source)
+    printing.print_table(table)
+
+
+def _write(folder: Folder, found: SuiteResult) -> None:
+    import polars as pl
+
+    from ackclock.report import render
+    from ackclock.report.tables import parquet
+    from ackclock.suites.page import build
+    from ackclock.suites.running import as_file
+
+    folder.stage("index.html", render(build(found)))
+    folder.stage("suite.json", json.dumps(found.as_json(), indent=2, ensure_ascii=False))
+    folder.stage("suite.bib", found.bibtex())
+    folder.stage("suite.parquet", parquet(pl.DataFrame(found.rows()), {"digest": found.digest}))
+    for (case, variant), scenario in found.scenarios.items():
+        folder.stage(f"scenarios/{case}/{_plain(variant)}.json", as_file(scenario))
+    folder.commit()
+
+
+def _plain(variant: str) -> str:
+    return "".join(each if each.isalnum() or each in "+-" else "_" for each in variant)
+
+
+def _print(found: SuiteResult) -> None:
+    from rich.table import Table
+
+    table = Table()
+    for head in ("case", "metric", "sender"):
+        table.add_column(head)
+    table.add_column("value", justify="right")
+    table.add_column("limit", justify="right")
+    table.add_column("verdict")
+    for cell in found.cells:
+        case = cell.case
+        metric = f"{case.metric}, {case.unit}" if case.unit else case.metric
+        table.add_row(case.key, metric, cell.variant, cell.text, cell.rule, cell.verdict)
+    printing.print_table(table)
+    for cell in found.cells:
+        if cell.verdict == "refused":
+            printing.say(f"{cell.case.key}: {cell.reason}")
+    mine = [cell for cell in found.cells if cell.variant in found.variants]
+    passed = sum(cell.verdict == "pass" for cell in mine)
+    printing.tell(
+        f"{passed} pass, {len(found.failed())} fail of {len(mine)} cells of "
+        f"{', '.join(found.variants)}. Scenarios and core: {found.digest}."
+    )

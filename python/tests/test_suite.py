@@ -1,0 +1,186 @@
+"""The field's test sets: their cases, their limits, their results."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import ackclock as ac
+from ackclock.cli import app
+from ackclock.suites import KEYS, suite_of
+from ackclock.suites.c4 import SPECS, limit_s
+from ackclock.suites.case import Case, Limit, Outcome
+from ackclock.suites.paths import Member, Way
+from ackclock.suites.running import _case, _judged, run_suite
+
+RUN = CliRunner()
+
+
+def case(**more: object) -> Case:
+    way = Way("a path", 5e6, 0.02, 4.0)
+    made = Case(
+        key="a",
+        title="a case",
+        source="here",
+        kind="ours",
+        metric="goodput",
+        build=lambda variant, seed: way.with_([Member(variant, "flow", 0.02)], seed),
+        measure=lambda outcome: outcome.goodput("flow"),
+        seeds=2,
+    )
+    return dataclasses.replace(made, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("limit", "values", "base", "verdict"),
+    [
+        (Limit(low=2.0), [2.0, 2.0], None, "pass"),
+        (Limit(low=2.0), [1.0, 2.0], None, "fail"),
+        (Limit(high=1.5), [1.0, 2.0], None, "pass"),
+        # 1.1 times 2.0 is 2.2; and 0.1 more than 0.5 of it is 1.1.
+        (Limit(high=1.1, of="base"), [2.1, 2.3], 2.0, "pass"),
+        (Limit(high=1.1, of="base"), [2.3, 2.3], 2.0, "fail"),
+        (Limit(high=0.5, of="base", plus=0.1), [1.1, 1.1], 2.0, "pass"),
+        (Limit(high=2.0, of="base", at_least=0.5), [0.4, 0.4], 0.1, "pass"),
+        # A sender that never ended, and one of which nothing was measured.
+        (Limit(high=9.0), [math.inf, 1.0], None, "fail"),
+        (Limit(high=9.0), [math.nan], None, "fail"),
+        (Limit(high=9.0, of="base"), [1.0], None, "fail"),
+        (None, [1.0], None, "no limit: reported"),
+    ],
+)
+def test_a_limit_judges(
+    limit: Limit | None, values: list[float], base: float | None, verdict: str
+) -> None:
+    known = [value for value in values if math.isfinite(value)]
+    mean = math.inf if math.inf in values else sum(known) / len(known) if known else math.nan
+    means = {"mine": mean} | ({} if base is None else {"base": base})
+    assert _judged(case(limit=limit), "mine", values, means).verdict == verdict
+
+
+def test_each_run_may_have_to_keep_a_limit() -> None:
+    made = case(limit=Limit(high=1.5), every=True)
+    assert _judged(made, "mine", [1.0, 2.0], {"mine": 1.5}).verdict == "fail"
+    assert _judged(made, "mine", [1.0, 1.4], {"mine": 1.2}).verdict == "pass"
+
+
+def test_a_way_by_hand() -> None:
+    way = Way("a path", 50e6, 0.03, 40.0, buffer_bdp=2)
+    # 50 Mbit/s for 30 ms are 187,500 bytes, 125 packets; two of these.
+    assert way.limit() == "250 packet"
+    # 80 ms of 20 Mbit/s are 200,000 bytes.
+    assert Way("another", 20e6, 0.08, 1.0, buffer_s=0.08).limit() == "133 packet"
+    scenario = way.with_([Member("cubic", "a", 0.03), Member("reno", "b", 0.06)], 1).to_dict()
+    bottleneck, first, second = scenario["topology"]["link"]
+    # A hundredth of 30 ms each way on the shared link, the rest of each flow's on its own.
+    assert bottleneck["delay"] == "300000 ns"
+    assert (first["delay"], second["delay"]) == ("14700000 ns", "29700000 ns")
+    assert scenario["measure"][0]["from"] == "10000000000 ns"
+
+
+def test_the_times_of_c4_for_tcp() -> None:
+    alone = next(spec for spec in SPECS if spec.key == "alone")
+    # 5 s for QUIC; 1514/1448 is 1.0456; and 80 ms of a handshake: 5.228 + 0.08.
+    assert limit_s(alone) == pytest.approx(5.308, abs=1e-3)
+    # 10 MB at 20 Mbit/s take 4 s without any header: no limit is below that.
+    assert all(
+        limit_s(spec) > 8 * spec.size_mb / spec.rate_mbps for spec in SPECS if not spec.phases
+    )
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_suite_is_whole(key: str) -> None:
+    suite = suite_of(key)
+    for quick in (False, True):
+        cases = suite.cases(quick)
+        keys = [each.key for each in cases]
+        assert len(keys) == len(set(keys))
+        for each in cases:
+            assert re.fullmatch(r"[a-z0-9.+-]+", each.key), each.key
+            assert each.source
+            assert each.metric
+            text = each.build("cubic", 1).to_json()
+            assert each.build("cubic", 1).to_json() == text
+            assert ac.Scenario.from_dict(json.loads(text)).flows
+
+
+def test_a_sender_that_a_case_cannot_take_is_refused() -> None:
+    made = case()
+    scenarios = {
+        sender: [made.build(sender, seed) for seed in (1, 2)] for sender in ("xcp", "reno")
+    }
+    xcp, reno = _case(made, scenarios, 1)
+    assert (xcp.verdict, reno.verdict) == ("refused", "no limit: reported")
+    assert "xcp" in xcp.reason
+    assert (xcp.text, len(reno.values)) == ("refused", 2)
+
+
+def test_a_case_is_the_simulation_of_its_scenarios() -> None:
+    found = run_suite("quick", ["cubic"], cases=["alone", "coexist-1bdp"], threads=1)
+    (made,) = [each for each in suite_of("quick").cases(False) if each.key == "coexist-1bdp"]
+    runs = ac.simulate_many([made.build("cubic", seed) for seed in range(1, 6)])
+    rows = [row for row in runs.rows("flows") if row["measure"] == "suite"]
+    shares = [
+        2 * mine["goodput_bps"] / (mine["goodput_bps"] + other["goodput_bps"])
+        for other, mine in zip(rows[::2], rows[1::2], strict=True)
+    ]
+    assert found.cell("coexist-1bdp", "cubic").values == tuple(shares)
+    again = run_suite("quick", ["cubic"], cases=["alone", "coexist-1bdp"], threads=2)
+    assert again.digest == found.digest
+    assert again.as_json() == found.as_json()
+    other = run_suite("quick", ["reno"], cases=["alone"])
+    assert other.digest != found.digest
+
+
+def test_the_same_numbers_whichever_way_they_leave(tmp_path: Path) -> None:
+    words = ["suite", "quick", "cubic", "--case", "alone", "--case", "7.4-constrained"]
+    done = RUN.invoke(app, [*words, "--out", str(tmp_path / "out")])
+    printed = json.loads(RUN.invoke(app, [*words, "--json"]).stdout)
+    written = json.loads((tmp_path / "out/suite.json").read_text(encoding="utf-8"))
+    assert printed == written
+    values = pl.read_parquet(tmp_path / "out/suite.parquet").filter(pl.col("case") == "alone")
+    (cell,) = [each for each in written["cells"] if each["case"] == "alone"]
+    assert values["value"].to_list() == cell["values"]
+    page = (tmp_path / "out/index.html").read_text(encoding="utf-8")
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', page)
+    assert written["digest"] in page
+    # A failing case is told by the exit code.
+    assert done.exit_code == (1 if any(c["verdict"] == "fail" for c in written["cells"]) else 0)
+    # A kept scenario is the first run of its case.
+    scenario = ac.Scenario.from_file(tmp_path / "out/scenarios/alone/cubic.json")
+    (flow,) = ac.run(scenario).rows("flows")[:1]
+    assert flow["completed_s"] == cell["values"][0]
+    assert written["digest"] in (tmp_path / "out/suite.bib").read_text(encoding="utf-8")
+
+
+def test_suites_are_listed() -> None:
+    listed = json.loads(RUN.invoke(app, ["suite", "--json"]).stdout)
+    assert [each["suite"] for each in listed] == list(KEYS)
+    assert all(each["cases"] for each in listed)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fairnes", "cubic"], "`fairnes` is none, expected one of quick, fairness"),
+        (["fairness"], "expected at least one sender"),
+        (["fairness", "cubic", "--case", "jain-2"], "no case of fairness"),
+        (["quick", "qubic", "--case", "alone"], "did you mean `cubic`?"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line(words: list[str], message: str) -> None:
+    done = RUN.invoke(app, ["suite", *words])
+    assert isinstance(done.exception, ac.BadInput)
+    assert message in str(done.exception)
+
+
+def test_completion_of_a_flow_that_never_ends() -> None:
+    outcome = Outcome({}, {"main": {"completed_s": None}}, {}, [])
+    assert math.isinf(outcome.completion_s("main"))
