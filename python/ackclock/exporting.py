@@ -91,7 +91,7 @@ def export(
 
 @dataclass
 class Step:
-    """What one sample of a flow adds to the one before: what was acknowledged, lost and sent."""
+    """A sample of a flow: the packets acknowledged, lost and sent since the one before."""
 
     time_s: float
     row: Mapping[str, Any]

@@ -111,7 +111,7 @@ class Case:
     every
         True if each run has to keep the limit, false if their mean has to.
     note
-        What differs from the source, or what to know of the number.
+        Differences from the source, and remarks on the number.
     """
 
     key: str

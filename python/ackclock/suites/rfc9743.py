@@ -205,7 +205,7 @@ def _managed(name: str, whole: float, seeds: int) -> Case:
         return way.with_(members, seed)
 
     return Case(
-        key=f"7.1-aqm-{name}",
+        key=f"7.1-aqm-{name.replace('_', '-')}",
         title=f"beside CUBIC behind {name}",
         source="RFC 9743 §7.1",
         kind="ours",
