@@ -10,6 +10,7 @@ mod fifo;
 mod fixtures;
 mod limit;
 mod scheduled;
+mod turns;
 mod visitor;
 
 use ackclock_units::random::Stream;
@@ -136,6 +137,8 @@ disciplines! {
     fq_codel::FqCoDel,
     pie::Pie,
     policer::Policer,
+    cobalt::Cobalt,
+    fq_cobalt::FqCobalt,
 }
 
 impl Discipline {
@@ -151,6 +154,7 @@ impl Discipline {
             limit,
             counts_in_service: false,
             mark: None,
+            drop: DropEnd::Tail,
             reschedules: false,
         })
     }

@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::queue::{CoDelConfig, CoDelLaw, FairConfig, FqCoDelConfig, Limit, PieConfig, RedConfig};
+use crate::queue::{
+    CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, FairConfig,
+    FqCoDelConfig, FqCobaltConfig, Limit, PieConfig, RedConfig,
+};
 use crate::{PacketId, PacketKind, PeriodicLoss, QueueUnit};
 
 /// A link whose losses are drawn from `losses`.
@@ -189,6 +192,12 @@ fn discipline(n: usize) -> Discipline {
         interval: Duration::from_millis(3),
         ..CoDelLaw::default()
     };
+    let cobalt = CobaltLaw {
+        target: law.target,
+        interval: law.interval,
+        increase: 0.1,
+        ..CobaltLaw::default()
+    };
     match n {
         0 => Discipline::FIFO,
         1 => Discipline::Fair(FairConfig::default()),
@@ -203,6 +212,13 @@ fn discipline(n: usize) -> Discipline {
         4 => {
             Discipline::FqCoDel(FqCoDelConfig { law, queues: Some(3), ..FqCoDelConfig::default() })
         }
+        6 => Discipline::DropTail(DropTailConfig { drop: DropEnd::Head, ..DropTailConfig::default() }),
+        7 => Discipline::Cobalt(CobaltConfig { law: cobalt, ..CobaltConfig::default() }),
+        8 => Discipline::FqCobalt(FqCobaltConfig {
+            law: cobalt,
+            queues: Some(3),
+            ..FqCobaltConfig::default()
+        }),
         _ => Discipline::Pie(PieConfig {
             target: Duration::from_millis(1),
             update: Duration::from_millis(1),

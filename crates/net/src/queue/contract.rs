@@ -10,8 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::fifo::Waiting;
-use super::limit::{Limit, QueueLimit};
+use super::limit::{Limit, QueueLimit, QueueUnit};
 use crate::check::Refusal;
+use crate::counters::Volume;
 use crate::packet::Packet;
 
 /// The limits of a queue, as a scenario writes them.
@@ -122,6 +123,21 @@ pub struct Room {
     pub fits: bool,
     /// The most that waits.
     pub limit: QueueLimit,
+}
+
+impl Room {
+    /// True if a packet of `size` bytes may wait where nothing else does.
+    pub const fn is_for(&self, size: u32) -> bool {
+        !self.is_exceeded(&Volume { packets: 1, bytes: size as u64 })
+    }
+
+    /// True if so much may not wait.
+    pub const fn is_exceeded(&self, held: &Volume) -> bool {
+        match self.limit.unit {
+            QueueUnit::Packets => held.packets > self.limit.amount,
+            QueueUnit::Bytes => held.bytes > self.limit.amount,
+        }
+    }
 }
 
 /// The actions of a discipline since it was last asked.

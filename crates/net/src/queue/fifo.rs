@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
+use crate::counters::Volume;
 use crate::packet::Packet;
 
 /// A packet that waits, and its arrival.
@@ -48,6 +49,11 @@ impl FifoQueue {
     /// Packets that wait.
     pub fn packets(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// The packets and bytes that wait.
+    pub fn volume(&self) -> Volume {
+        Volume { packets: self.waiting.len() as u64, bytes: self.bytes }
     }
 
     /// Their bytes on the wire.

@@ -47,6 +47,9 @@ impl Dice {
                 json!({"kind": "codel", "ecn": true}),
                 json!({"kind": "fq_codel"}),
                 json!({"kind": "pie", "ecn": true}),
+                json!({"kind": "cobalt", "limit": "15 packet"}),
+                json!({"kind": "fq_cobalt", "limit": "20 kB", "queues": 4}),
+                json!({"kind": "droptail", "limit": "8 kB", "drop": "head"}),
             ]);
         }
         if self.chance(0.15) {
