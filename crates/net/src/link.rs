@@ -15,6 +15,7 @@ use crate::channel::Channel;
 use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
 use crate::hazards::Hazards;
+use crate::header::Header;
 use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::Loss;
 use crate::packet::Packet;
@@ -265,6 +266,7 @@ impl Link {
             return None;
         };
         let time = self.wire.time(came, now, packet.size, was_idle);
+        let time = time.max(queue.holds_until().since(now));
         queue.serve(packet, now, now + time);
         self.count_transmission(now.since(came), time);
         self.count_effects();
@@ -323,6 +325,13 @@ impl Link {
         match &self.queue {
             Queue::Fifo(_) => None,
             Queue::Scheduled(queue) => queue.serving(),
+        }
+    }
+
+    /// Tells the queue of the header that the packets of `class` have here, before any of them comes.
+    pub fn describe(&mut self, class: u32, header: Header) {
+        if let Queue::Scheduled(queue) = &mut self.queue {
+            queue.describe(class, header);
         }
     }
 

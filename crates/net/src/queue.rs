@@ -10,6 +10,7 @@ mod fifo;
 mod fixtures;
 mod limit;
 mod scheduled;
+mod tins;
 mod turns;
 mod visitor;
 
@@ -20,6 +21,7 @@ pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, 
 pub use fifo::Waiting;
 pub use limit::{Limit, QueueLimit, QueueUnit};
 pub use scheduled::{Scheduled, Serving};
+pub use tins::Diffserv;
 pub use visitor::{OwnQueue, QueueFailed};
 
 use crate::check::Refusal;
@@ -65,6 +67,13 @@ macro_rules! disciplines {
             pub fn queues(&self) -> u32 {
                 match self {
                     $(Self::$Queue(settings) => <$Queue as Described>::queues(settings),)*
+                }
+            }
+
+            /// True if packets have no DSCP any more behind it.
+            pub fn washes(&self) -> bool {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::washes(settings),)*
                 }
             }
 
@@ -139,6 +148,10 @@ disciplines! {
     policer::Policer,
     cobalt::Cobalt,
     fq_cobalt::FqCobalt,
+    drr::Drr,
+    sfq::Sfq,
+    prio::Prio,
+    fq_pie::FqPie,
 }
 
 impl Discipline {

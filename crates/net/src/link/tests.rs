@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::queue::{
-    CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, FairConfig,
-    FqCoDelConfig, FqCobaltConfig, Limit, PieConfig, RedConfig,
+    CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, DrrConfig, FairConfig,
+    FqCoDelConfig, FqCobaltConfig, FqPieConfig, Limit, PieConfig, PrioConfig, RedConfig, SfqConfig,
 };
 use crate::{PacketId, PacketKind, PeriodicLoss, QueueUnit};
 
@@ -219,6 +219,18 @@ fn discipline(n: usize) -> Discipline {
             queues: Some(3),
             ..FqCobaltConfig::default()
         }),
+        9 => Discipline::Drr(DrrConfig::default()),
+        10 => Discipline::Sfq(SfqConfig { depth: 5, divisor: 3, ..SfqConfig::default() }),
+        11 => Discipline::Prio(PrioConfig { limit: Limit::packets(8), ..PrioConfig::default() }),
+        12 => Discipline::FqPie(FqPieConfig {
+            target: Duration::from_millis(1),
+            update: Duration::from_millis(1),
+            burst: Duration::from_millis(2),
+            ecn: true,
+            beta: 100.0,
+            mark_below: 1.0,
+            ..FqPieConfig::default()
+        }),
         _ => Discipline::Pie(PieConfig {
             target: Duration::from_millis(1),
             update: Duration::from_millis(1),
@@ -403,7 +415,7 @@ proptest! {
     /// Conservation with disciplines that drop and mark by themselves, while the limit and the rate change.
     #[test]
     fn what_a_discipline_drops_is_accounted_for(
-        which in 1_usize..6,
+        which in 1_usize..13,
         in_bytes: bool,
         amount in 1_u64..20,
         happenings in happenings(),
@@ -420,7 +432,7 @@ fn every_discipline_drops_and_marks_by_itself() {
     let load: Vec<(u64, Happening)> = (0..3_000)
         .map(|n| (500, Happening::Packet { size: 1000, class: n % 3, ecn: n % 2 == 0 }))
         .collect();
-    for which in 2..6 {
+    for which in [2, 3, 4, 5, 7, 8, 12] {
         let (fates, counters) = play(which, QueueUnit::Packets, 1000, &load).unwrap();
         assert!(counters.dropped_early.packets > 100, "{which}: {counters:?}");
         assert_eq!(counters.dropped_early, counters.dropped, "{which}");

@@ -94,6 +94,13 @@ pub(super) struct Control {
     moved: Instant,
 }
 
+/// A packet that was taken out at the head.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Taken {
+    Sent(Waiting),
+    Dropped(Waiting),
+}
+
 /// The judgement on a packet at the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Judgement {
@@ -114,24 +121,39 @@ impl Control {
         log: &mut Log,
     ) -> Option<Waiting> {
         loop {
-            let Some(head) = queue.pop() else {
-                self.on_empty(now, law);
-                return None;
-            };
-            let delay = now.since(head.came);
-            let may_mark = ecn && head.packet.asks_for_ecn();
-            let judgement = self.judge(now, delay, may_mark, law, floor, random);
-            // The last packet of a queue is never dropped.
-            if judgement == Judgement::Drop && queue.packets() > 0 {
-                log.drop(head.packet, Reason::Early);
-                continue;
+            match self.take(now, queue, (law, ecn, floor), random, log)? {
+                Taken::Sent(head) => return Some(head),
+                Taken::Dropped(_) => {}
             }
-            let late = law.ce_threshold.is_some_and(|most| delay > most);
-            if judgement == Judgement::Mark || late && head.packet.asks_for_ecn() {
-                log.mark(head.packet);
-            }
-            return Some(head);
         }
+    }
+
+    /// Takes out the packet at the head of `queue`, which is sent or dropped.
+    pub fn take(
+        &mut self,
+        now: Instant,
+        queue: &mut FifoQueue,
+        (law, ecn, floor): (&CobaltLaw, bool, Duration),
+        random: &mut Stream,
+        log: &mut Log,
+    ) -> Option<Taken> {
+        let Some(head) = queue.pop() else {
+            self.on_empty(now, law);
+            return None;
+        };
+        let delay = now.since(head.came);
+        let may_mark = ecn && head.packet.asks_for_ecn();
+        let judgement = self.judge(now, delay, may_mark, law, floor, random);
+        // The last packet of a queue is never dropped.
+        if judgement == Judgement::Drop && queue.packets() > 0 {
+            log.drop(head.packet, Reason::Early);
+            return Some(Taken::Dropped(head));
+        }
+        let late = law.ce_threshold.is_some_and(|most| delay > most);
+        if judgement == Judgement::Mark || late && head.packet.asks_for_ecn() {
+            log.mark(head.packet);
+        }
+        Some(Taken::Sent(head))
     }
 
     fn judge(
@@ -215,9 +237,9 @@ impl Control {
         }
     }
 
-    /// True if nothing of past congestion is left.
-    pub fn is_at_rest(&self) -> bool {
-        self.count == 0 && self.probability <= 0.0
+    /// True if nothing of past congestion is left at `now`.
+    pub fn is_at_rest(&self, now: Instant) -> bool {
+        self.count == 0 && self.probability <= 0.0 && now >= self.drop_next
     }
 }
 

@@ -13,6 +13,7 @@ use super::fifo::Waiting;
 use super::limit::{Limit, QueueLimit, QueueUnit};
 use crate::check::Refusal;
 use crate::counters::Volume;
+use crate::header::Header;
 use crate::packet::Packet;
 
 /// The limits of a queue, as a scenario writes them.
@@ -69,6 +70,11 @@ pub trait Described: Queueing + Clone + Debug + Sized {
     /// The number of queues that it may come to have besides the first.
     fn queues(_: &Self::Settings) -> u32 {
         0
+    }
+
+    /// True if packets have no DSCP any more behind it.
+    fn washes(_: &Self::Settings) -> bool {
+        false
     }
 
     /// Checks settings that do not depend on the link.
@@ -208,4 +214,13 @@ pub trait Queueing {
 
     /// Tells the queue that the link has another rate from now on.
     fn set_rate(&mut self, _: Rate) {}
+
+    /// Tells the queue of the header that the packets of `class` have here, before any of them comes.
+    fn describe(&mut self, _class: u32, _header: Header) {}
+
+    /// The time until which the wire is held for the packet that was dequeued last, at a discipline that shapes: the
+    /// next is not dequeued before.
+    fn holds_until(&self) -> Instant {
+        Instant::START
+    }
 }

@@ -39,6 +39,11 @@ impl FifoQueue {
         Some(first)
     }
 
+    /// The packet that came first.
+    pub fn first(&self) -> Option<&Waiting> {
+        self.waiting.front()
+    }
+
     /// Takes out the packet that came last.
     pub fn pop_last(&mut self) -> Option<Packet> {
         let last = self.waiting.pop_back()?.packet;

@@ -95,7 +95,7 @@ fn blue_rises_when_full_and_falls_when_empty() {
         assert!(queue.next(millis(at), &mut log).is_none());
     }
     assert_eq!(queue.control.probability.to_bits(), (32.0_f64 / 4096.0 - 2.0 / 4096.0).to_bits());
-    assert!(!queue.control.is_at_rest() && told(&mut log).0.is_empty());
+    assert!(!queue.control.is_at_rest(millis(1000)) && told(&mut log).0.is_empty());
 }
 
 #[test]
