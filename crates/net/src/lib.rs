@@ -3,6 +3,7 @@
 //! A [`Link`] is told the time and never asks for it. It holds packets by their [`PacketId`] alone. A [`Path`] puts
 //! links together, over any payload: simulated segments under the simulator's clock, real bytes under the real one.
 
+mod ack;
 mod agenda;
 mod bucket;
 mod channel;
@@ -23,6 +24,7 @@ pub mod queue;
 mod quick_start;
 mod serializer;
 
+pub use ack::Ack;
 pub use agenda::Agenda;
 pub use channel::{Channel, ChannelConfig};
 pub use check::Refusal;

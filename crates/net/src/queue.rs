@@ -70,6 +70,13 @@ macro_rules! disciplines {
                 }
             }
 
+            /// True if it wants to know what packets acknowledge.
+            pub fn filters_acks(&self) -> bool {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::filters_acks(settings),)*
+                }
+            }
+
             /// True if packets have no DSCP any more behind it.
             pub fn washes(&self) -> bool {
                 match self {
@@ -152,6 +159,7 @@ disciplines! {
     sfq::Sfq,
     prio::Prio,
     fq_pie::FqPie,
+    cake::Cake,
 }
 
 impl Discipline {

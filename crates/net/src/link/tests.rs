@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::queue::{
-    CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, DrrConfig, FairConfig,
+    CakeConfig, CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, DrrConfig, FairConfig,
     FqCoDelConfig, FqCobaltConfig, FqPieConfig, Limit, PieConfig, PrioConfig, RedConfig, SfqConfig,
 };
 use crate::{PacketId, PacketKind, PeriodicLoss, QueueUnit};
@@ -231,6 +231,13 @@ fn discipline(n: usize) -> Discipline {
             mark_below: 1.0,
             ..FqPieConfig::default()
         }),
+        13 => Discipline::Cake(CakeConfig {
+            bandwidth: Some(Rate::from_bps(6_000_000)),
+            rtt: law.interval,
+            ingress: true,
+            ..CakeConfig::default()
+        }),
+        14 => Discipline::Cake(CakeConfig { rtt: law.interval, ..CakeConfig::default() }),
         _ => Discipline::Pie(PieConfig {
             target: Duration::from_millis(1),
             update: Duration::from_millis(1),
@@ -415,7 +422,7 @@ proptest! {
     /// Conservation with disciplines that drop and mark by themselves, while the limit and the rate change.
     #[test]
     fn what_a_discipline_drops_is_accounted_for(
-        which in 1_usize..13,
+        which in 1_usize..16,
         in_bytes: bool,
         amount in 1_u64..20,
         happenings in happenings(),
@@ -432,7 +439,7 @@ fn every_discipline_drops_and_marks_by_itself() {
     let load: Vec<(u64, Happening)> = (0..3_000)
         .map(|n| (500, Happening::Packet { size: 1000, class: n % 3, ecn: n % 2 == 0 }))
         .collect();
-    for which in [2, 3, 4, 5, 7, 8, 12] {
+    for which in [2, 3, 4, 5, 7, 8, 12, 14] {
         let (fates, counters) = play(which, QueueUnit::Packets, 1000, &load).unwrap();
         assert!(counters.dropped_early.packets > 100, "{which}: {counters:?}");
         assert_eq!(counters.dropped_early, counters.dropped, "{which}");

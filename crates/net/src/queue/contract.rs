@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::fifo::Waiting;
 use super::limit::{Limit, QueueLimit, QueueUnit};
+use crate::ack::Ack;
 use crate::check::Refusal;
 use crate::counters::Volume;
 use crate::header::Header;
@@ -70,6 +71,11 @@ pub trait Described: Queueing + Clone + Debug + Sized {
     /// The number of queues that it may come to have besides the first.
     fn queues(_: &Self::Settings) -> u32 {
         0
+    }
+
+    /// True if it wants to know what packets acknowledge.
+    fn filters_acks(_: &Self::Settings) -> bool {
+        false
     }
 
     /// True if packets have no DSCP any more behind it.
@@ -217,6 +223,10 @@ pub trait Queueing {
 
     /// Tells the queue of the header that the packets of `class` have here, before any of them comes.
     fn describe(&mut self, _class: u32, _header: Header) {}
+
+    /// Tells the queue of the fields of the packet that is offered next, at a discipline that
+    /// [filters](Described::filters_acks) ACKs.
+    fn note_ack(&mut self, _: Option<Ack>) {}
 
     /// The time until which the wire is held for the packet that was dequeued last, at a discipline that shapes: the
     /// next is not dequeued before.

@@ -44,6 +44,13 @@ impl FifoQueue {
         self.waiting.front()
     }
 
+    /// Takes out the packet at `place`, counted from the first.
+    pub fn remove(&mut self, place: usize) -> Option<Packet> {
+        let packet = self.waiting.remove(place)?.packet;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
     /// Takes out the packet that came last.
     pub fn pop_last(&mut self) -> Option<Packet> {
         let last = self.waiting.pop_back()?.packet;

@@ -7,6 +7,7 @@ use super::contract::{Admission, Log, Queueing, Reason, Room};
 use super::fifo::Waiting;
 use super::visitor::{OwnQueue, Visitor};
 use super::{Discipline, Kind, each_kind};
+use crate::ack::Ack;
 use crate::header::Header;
 use crate::packet::{Packet, PacketId, PacketKind};
 
@@ -100,6 +101,11 @@ impl Scheduled {
     /// Tells the queue of the header that the packets of `class` have here.
     pub fn describe(&mut self, class: u32, header: Header) {
         each_kind!(self, queue, _log => queue.describe(class, header));
+    }
+
+    /// Tells the queue of the fields of the packet that is offered next.
+    pub fn note_ack(&mut self, ack: Option<Ack>) {
+        each_kind!(self, queue, _log => queue.note_ack(ack));
     }
 
     /// The time until which the wire is held for the packet that was dequeued last.
