@@ -163,7 +163,7 @@ fn a_key_of_another_queue_is_refused() {
     assert_eq!(
         error_with(queue, "{ kind = \"fqcodel\" }"),
         "s.toml:7: topology.bottleneck.queue.kind: unknown word `fqcodel`; did you mean \
-         `fq_codel`? Known: `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`"
+         `fq_codel`? Known: `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`, `cobalt`, `fq_cobalt`"
     );
 }
 
@@ -361,7 +361,7 @@ fn an_unknown_word_gets_the_nearest() {
     assert_eq!(
         error_with("\"droptail\"", "3"),
         "s.toml:7: topology.bottleneck.queue.kind: found the number 3, expected one of \
-         `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`"
+         `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`, `cobalt`, `fq_cobalt`"
     );
 }
 

@@ -3,6 +3,7 @@
 //! A [`Link`] is told the time and never asks for it. It holds packets by their [`PacketId`] alone. A [`Path`] puts
 //! links together, over any payload: simulated segments under the simulator's clock, real bytes under the real one.
 
+mod ack;
 mod agenda;
 mod bucket;
 mod channel;
@@ -11,6 +12,7 @@ mod counters;
 mod delay;
 mod feedback;
 mod hazards;
+mod header;
 mod impairments;
 mod jitter;
 mod line;
@@ -22,6 +24,7 @@ pub mod queue;
 mod quick_start;
 mod serializer;
 
+pub use ack::Ack;
 pub use agenda::Agenda;
 pub use channel::{Channel, ChannelConfig};
 pub use check::Refusal;
@@ -29,6 +32,7 @@ pub use counters::{Counters, SourceCounters, Volume};
 pub use delay::DelayHistogram;
 pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
 pub use hazards::Hazards;
+pub use header::{Dscp, Header};
 pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
 pub use jitter::{Jitter, JitterConfig};
 pub use line::{AccessLine, AccessLineConfig, Passage};

@@ -11,10 +11,12 @@ use std::collections::VecDeque;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
+use crate::ack::Ack;
 use crate::channel::Channel;
 use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
 use crate::hazards::Hazards;
+use crate::header::Header;
 use crate::impairments::{Arrival, Fate, Impairments};
 use crate::loss::Loss;
 use crate::packet::Packet;
@@ -152,6 +154,7 @@ pub struct Link {
     mark: Option<QueueLimit>,
     /// True if the discipline marks packets by itself.
     discipline_marks: bool,
+    filters_acks: bool,
     wire: Wire,
     queue: Queue,
     hazards: Hazards,
@@ -177,6 +180,7 @@ impl Link {
             counts_in_service: config.counts_in_service,
             mark: config.mark,
             discipline_marks: config.discipline.marks(),
+            filters_acks: config.discipline.filters_acks(),
             wire: Wire {
                 rate: config.rate,
                 channel: channel.map(Box::new),
@@ -198,7 +202,7 @@ impl Link {
     /// An idle link behind a visitor's queue, whose room is that of the settings.
     pub fn behind(queue: Box<dyn OwnQueue>, parts: LinkParts) -> Self {
         let queue = Queue::Scheduled(Box::new(Scheduled::visiting(queue)));
-        Self { queue, discipline_marks: true, ..Self::new(parts) }
+        Self { queue, discipline_marks: true, filters_acks: false, ..Self::new(parts) }
     }
 
     /// True if departures are known as packets come: [`offer`](Self::offer) never says that a packet waits.
@@ -265,6 +269,7 @@ impl Link {
             return None;
         };
         let time = self.wire.time(came, now, packet.size, was_idle);
+        let time = time.max(queue.holds_until().since(now));
         queue.serve(packet, now, now + time);
         self.count_transmission(now.since(came), time);
         self.count_effects();
@@ -323,6 +328,26 @@ impl Link {
         match &self.queue {
             Queue::Fifo(_) => None,
             Queue::Scheduled(queue) => queue.serving(),
+        }
+    }
+
+    /// True if the queue wants to know what packets acknowledge: [`note_ack`](Self::note_ack).
+    #[inline]
+    pub const fn filters_acks(&self) -> bool {
+        self.filters_acks
+    }
+
+    /// Tells the queue what the packet that is [offered](Self::offer) next acknowledges.
+    pub fn note_ack(&mut self, ack: Option<Ack>) {
+        if let Queue::Scheduled(queue) = &mut self.queue {
+            queue.note_ack(ack);
+        }
+    }
+
+    /// Tells the queue of the header that the packets of `class` have here, before any of them comes.
+    pub fn describe(&mut self, class: u32, header: Header) {
+        if let Queue::Scheduled(queue) = &mut self.queue {
+            queue.describe(class, header);
         }
     }
 

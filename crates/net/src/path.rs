@@ -8,6 +8,7 @@
 mod inside;
 mod routers;
 
+use crate::ack::Ack;
 use crate::agenda::Agenda;
 use crate::line::AccessLine;
 use crate::link::{Link, LinkChange};
@@ -25,6 +26,10 @@ pub trait Payload: Clone {
     fn flow(&self) -> u32;
     /// True if it carries a flow's data.
     fn has_data(&self) -> bool;
+    /// The fields that a filter of ACKs reads.
+    fn ack(&self) -> Option<Ack> {
+        None
+    }
     /// True if it opens a connection or answers such a packet: a SYN.
     fn opens(&self) -> bool;
     /// True if its sender understands marks (RFC 3168 §5).

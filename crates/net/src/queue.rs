@@ -10,6 +10,8 @@ mod fifo;
 mod fixtures;
 mod limit;
 mod scheduled;
+mod tins;
+mod turns;
 mod visitor;
 
 use ackclock_units::random::Stream;
@@ -19,6 +21,7 @@ pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, 
 pub use fifo::Waiting;
 pub use limit::{Limit, QueueLimit, QueueUnit};
 pub use scheduled::{Scheduled, Serving};
+pub use tins::Diffserv;
 pub use visitor::{OwnQueue, QueueFailed};
 
 use crate::check::Refusal;
@@ -64,6 +67,20 @@ macro_rules! disciplines {
             pub fn queues(&self) -> u32 {
                 match self {
                     $(Self::$Queue(settings) => <$Queue as Described>::queues(settings),)*
+                }
+            }
+
+            /// True if it wants to know what packets acknowledge.
+            pub fn filters_acks(&self) -> bool {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::filters_acks(settings),)*
+                }
+            }
+
+            /// True if packets have no DSCP any more behind it.
+            pub fn washes(&self) -> bool {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::washes(settings),)*
                 }
             }
 
@@ -136,6 +153,13 @@ disciplines! {
     fq_codel::FqCoDel,
     pie::Pie,
     policer::Policer,
+    cobalt::Cobalt,
+    fq_cobalt::FqCobalt,
+    drr::Drr,
+    sfq::Sfq,
+    prio::Prio,
+    fq_pie::FqPie,
+    cake::Cake,
 }
 
 impl Discipline {
@@ -151,6 +175,7 @@ impl Discipline {
             limit,
             counts_in_service: false,
             mark: None,
+            drop: DropEnd::Tail,
             reschedules: false,
         })
     }

@@ -8,6 +8,7 @@ use ackclock_units::Instant;
 
 use crate::class::Class;
 use crate::cross::{CrossSource, source_name};
+use crate::headers::tell_headers;
 use crate::host::Host;
 use crate::links::Network;
 use crate::records::Run;
@@ -47,6 +48,8 @@ pub trait Events<'o> {
         for (opens, host) in openers {
             self.add_event(opens, Class::Timer, host);
         }
+        let (_, network) = self.parts();
+        tell_headers(scenario, layout, |wire, class, header| network.describe(wire, class, header));
         for (n, spec) in scenario.cross_traffic.iter().enumerate() {
             let wire = layout.wire(&spec.link, spec.direction).expect("the check found the link");
             let (state, network) = self.parts();
@@ -132,6 +135,9 @@ pub trait Events<'o> {
         let config = class.any_config();
         for (app, first_hop) in state.new_apps(n).into_iter().zip(first_hops) {
             state.hosts.push(Host::unused(app, state.flow_of(slot), first_hop, config));
+        }
+        for (wire, header) in &state.class_headers[n as usize] {
+            network.describe(*wire, state.flow_of(slot), *header);
         }
         state.traffic.slots.push(Slot { class: n, lines, connection: None });
         slot

@@ -28,6 +28,7 @@ mod entry;
 mod error;
 mod events;
 mod fast;
+mod headers;
 mod host;
 mod links;
 mod measure;

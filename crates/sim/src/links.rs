@@ -1,6 +1,6 @@
 //! The links of a run, whichever engine moves their packets.
 
-use ackclock_net::{AccessLine, Counters, DelayHistogram, Packet, SourceCounters};
+use ackclock_net::{AccessLine, Counters, DelayHistogram, Header, Packet, SourceCounters};
 use ackclock_units::Instant;
 
 /// The links of a run, to be read by measures, probes and observers.
@@ -21,6 +21,8 @@ pub trait Links {
 pub trait Network: Links {
     /// Adds a cross-traffic source to a link; returns its number there.
     fn add_source(&mut self, wire: usize) -> u16;
+    /// Tells the queue of a link of the header that the packets of `class` have there.
+    fn describe(&mut self, wire: usize, class: u32, header: Header);
     /// A cross-traffic packet comes to a link.
     fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet);
     /// Packets of each of `flows` flows are counted at these links.

@@ -12,6 +12,7 @@ use ackclock_units::{Duration, Instant, Rate};
 use crate::changes::path_changes;
 use crate::cross::source_name;
 use crate::error::ScenarioError;
+use crate::headers::tell_headers;
 use crate::records::Connections;
 use crate::scenario::{EventTime, Scenario};
 use crate::setup::{link_parts, routers};
@@ -118,6 +119,7 @@ impl Plan {
         let layout = Layout::new(scenario, &entries)?;
         let parts = link_parts(scenario, &layout);
         let mut models: Vec<Link> = parts.into_iter().map(Link::new).collect();
+        tell_headers(scenario, &layout, |wire, class, header| models[wire].describe(class, header));
         let flows: Vec<PlannedFlow> = flow_starts(scenario, &entries, &names)?
             .into_iter()
             .enumerate()

@@ -10,7 +10,7 @@ mod packet;
 use ackclock_app::AnyApp;
 use ackclock_net::path::{Change, Progress, Step};
 use ackclock_net::{
-    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Packet, Path, SourceCounters,
+    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Header, Packet, Path, SourceCounters,
 };
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;
@@ -209,6 +209,10 @@ impl Links for Path<SimPacket> {
 impl Network for Path<SimPacket> {
     fn add_source(&mut self, wire: usize) -> u16 {
         self.links_mut()[wire].add_source()
+    }
+
+    fn describe(&mut self, wire: usize, class: u32, header: Header) {
+        self.links_mut()[wire].describe(class, header);
     }
 
     fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {

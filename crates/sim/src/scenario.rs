@@ -13,6 +13,7 @@ mod program;
 mod text;
 mod traffic;
 
+use ackclock_net::Dscp;
 use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use ackclock_units::{Bytes, Duration, PacketRate};
 use schemars::JsonSchema;
@@ -112,6 +113,10 @@ pub struct Flow {
     /// The time between the starts of one flow of `count` and the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Duration>,
+    /// The DSCP of its packets, both ways, for disciplines that sort by it; default: CS0. It changes nothing else, and in a
+    /// live run packets do not carry it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
     /// The node of the sender; only in a graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
@@ -142,6 +147,9 @@ pub struct CrossTraffic {
     /// from the source's random stream when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<f64>,
+    /// The DSCP of its packets, for disciplines that sort by it; default: CS0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
     /// When it begins.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start: Duration,

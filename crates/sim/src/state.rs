@@ -1,6 +1,7 @@
 //! The state of a run that does not depend on the engine: hosts, applications, traffic, measures, and the result.
 
 use ackclock_app::{AnyApp, Client, Note, Server, WebServer};
+use ackclock_net::Header;
 use ackclock_net::path::Decided;
 use ackclock_units::Instant;
 
@@ -8,6 +9,7 @@ use crate::browsing::Users;
 use crate::changes::Changes;
 use crate::cross::CrossSource;
 use crate::error::ScenarioError;
+use crate::headers::class_headers;
 use crate::host::Host;
 use crate::measure::Measures;
 use crate::meter::Meter;
@@ -45,6 +47,8 @@ pub struct RunState<'o> {
     pub probes: Probes,
     pub objects: ObjectLog,
     pub traffic: Classes,
+    /// The headers of connections, by class and wire.
+    pub class_headers: Vec<Vec<(usize, Header)>>,
     pub users: Users,
     pub changes: Changes,
     /// Notes of the application that was asked last.
@@ -83,6 +87,9 @@ impl<'o> RunState<'o> {
             probes: Probes::new(scenario, entries, &run.flow_names, layout),
             objects: ObjectLog::new(count),
             traffic,
+            class_headers: (0..scenario.traffic.len())
+                .map(|n| class_headers(scenario, layout, n))
+                .collect(),
             users: Users::new(scenario),
             changes: Changes::new(scenario, count),
             notes: Vec::new(),

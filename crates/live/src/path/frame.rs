@@ -1,10 +1,10 @@
 //! Frames of bytes, as the path carries them.
 
-use ackclock_net::QuickStartRouter;
 use ackclock_net::path::{Forwarded, Payload};
-use ackclock_packet::CongestionHeader;
+use ackclock_net::{Ack, QuickStartRouter};
+use ackclock_packet::{CongestionHeader, Flags};
 use ackclock_units::Instant;
-use ackclock_wire::OptionFate;
+use ackclock_wire::{OptionFate, Parsed, TcpOptions};
 
 use crate::header::{self, HeaderView, LEAD};
 
@@ -43,6 +43,33 @@ impl Payload for Frame {
 
     fn has_data(&self) -> bool {
         self.headers.data
+    }
+
+    fn ack(&self) -> Option<Ack> {
+        let packet = &self.bytes[LEAD..LEAD + self.len];
+        let Parsed { headers, payload, .. } = ackclock_wire::parse_unverified(packet).ok()?;
+        let flags = headers.flags;
+        if !flags.contains(Flags::ACK) || flags.contains(Flags::SYN) {
+            return None;
+        }
+        let marks = Flags::ECE | Flags::CWR;
+        let TcpOptions { sack, timestamps, .. } = headers.options;
+        let known = TcpOptions { sack, timestamps, ..TcpOptions::default() };
+        let mut ack = Ack {
+            is_pure: payload.is_empty()
+                && flags.without(marks) == Flags::ACK
+                && headers.options == known
+                && headers.quick_start.is_none(),
+            number: headers.ack,
+            ecn: flags.bits() & marks.bits(),
+            timestamps: timestamps.map(|times| [times.value, times.echo]),
+            ..Ack::default()
+        };
+        for (left, right) in sack.as_slice() {
+            ack.sack[usize::from(ack.blocks)] = [*left, *right];
+            ack.blocks += 1;
+        }
+        Some(ack)
     }
 
     fn opens(&self) -> bool {

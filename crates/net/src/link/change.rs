@@ -93,9 +93,9 @@ impl Link {
         }
         let nanos = left.div_ceil(u128::from(rate.as_bps()));
         let time = Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        self.counted.busy += time;
-        let departs = (now + time).min(INTERRUPTED);
+        let departs = (now + time).max(queue.holds_until()).min(INTERRUPTED);
         queue.reschedule(departs);
+        self.counted.busy += departs.since(now);
         Some(departs)
     }
 }

@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::queue::{CoDelConfig, CoDelLaw, FairConfig, FqCoDelConfig, Limit, PieConfig, RedConfig};
+use crate::queue::{
+    CakeConfig, CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, DrrConfig, FairConfig,
+    FqCoDelConfig, FqCobaltConfig, FqPieConfig, Limit, PieConfig, PrioConfig, RedConfig, SfqConfig,
+};
 use crate::{PacketId, PacketKind, PeriodicLoss, QueueUnit};
 
 /// A link whose losses are drawn from `losses`.
@@ -189,6 +192,12 @@ fn discipline(n: usize) -> Discipline {
         interval: Duration::from_millis(3),
         ..CoDelLaw::default()
     };
+    let cobalt = CobaltLaw {
+        target: law.target,
+        interval: law.interval,
+        increase: 0.1,
+        ..CobaltLaw::default()
+    };
     match n {
         0 => Discipline::FIFO,
         1 => Discipline::Fair(FairConfig::default()),
@@ -203,6 +212,32 @@ fn discipline(n: usize) -> Discipline {
         4 => {
             Discipline::FqCoDel(FqCoDelConfig { law, queues: Some(3), ..FqCoDelConfig::default() })
         }
+        6 => Discipline::DropTail(DropTailConfig { drop: DropEnd::Head, ..DropTailConfig::default() }),
+        7 => Discipline::Cobalt(CobaltConfig { law: cobalt, ..CobaltConfig::default() }),
+        8 => Discipline::FqCobalt(FqCobaltConfig {
+            law: cobalt,
+            queues: Some(3),
+            ..FqCobaltConfig::default()
+        }),
+        9 => Discipline::Drr(DrrConfig::default()),
+        10 => Discipline::Sfq(SfqConfig { depth: 5, divisor: 3, ..SfqConfig::default() }),
+        11 => Discipline::Prio(PrioConfig { limit: Limit::packets(8), ..PrioConfig::default() }),
+        12 => Discipline::FqPie(FqPieConfig {
+            target: Duration::from_millis(1),
+            update: Duration::from_millis(1),
+            burst: Duration::from_millis(2),
+            ecn: true,
+            beta: 100.0,
+            mark_below: 1.0,
+            ..FqPieConfig::default()
+        }),
+        13 => Discipline::Cake(CakeConfig {
+            bandwidth: Some(Rate::from_bps(6_000_000)),
+            rtt: law.interval,
+            ingress: true,
+            ..CakeConfig::default()
+        }),
+        14 => Discipline::Cake(CakeConfig { rtt: law.interval, ..CakeConfig::default() }),
         _ => Discipline::Pie(PieConfig {
             target: Duration::from_millis(1),
             update: Duration::from_millis(1),
@@ -387,7 +422,7 @@ proptest! {
     /// Conservation with disciplines that drop and mark by themselves, while the limit and the rate change.
     #[test]
     fn what_a_discipline_drops_is_accounted_for(
-        which in 1_usize..6,
+        which in 1_usize..16,
         in_bytes: bool,
         amount in 1_u64..20,
         happenings in happenings(),
@@ -404,7 +439,7 @@ fn every_discipline_drops_and_marks_by_itself() {
     let load: Vec<(u64, Happening)> = (0..3_000)
         .map(|n| (500, Happening::Packet { size: 1000, class: n % 3, ecn: n % 2 == 0 }))
         .collect();
-    for which in 2..6 {
+    for which in [2, 3, 4, 5, 7, 8, 12, 14] {
         let (fates, counters) = play(which, QueueUnit::Packets, 1000, &load).unwrap();
         assert!(counters.dropped_early.packets > 100, "{which}: {counters:?}");
         assert_eq!(counters.dropped_early, counters.dropped, "{which}");

@@ -82,6 +82,10 @@ impl<P: Payload> Path<P> {
             kind: PacketKind::flow(payload.has_data()).with_ecn(payload.asks_for_ecn()),
         };
         self.note_touched(link);
+        if self.links[link].filters_acks() {
+            let ack = self.packet(id).payload.ack();
+            self.links[link].note_ack(ack);
+        }
         let marking = self.links[link].is_marking(now);
         let verdict = self.links[link].offer(now, packet);
         self.packet(id).step += 1;
@@ -105,6 +109,7 @@ impl<P: Payload> Path<P> {
     /// Cross-traffic comes to a link.
     pub fn offer_cross(&mut self, now: Instant, link: usize, packet: Packet) {
         self.note_touched(link);
+        self.links[link].note_ack(None);
         match self.links[link].offer(now, packet) {
             Verdict::Dropped => {}
             Verdict::Waits { wake } => self.wait(link, wake),

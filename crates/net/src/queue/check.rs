@@ -2,6 +2,7 @@
 
 use ackclock_units::{Bytes, Duration};
 
+use super::fq_codel::{Classify, DEFAULT_QUEUES};
 use super::limit::Limit;
 use crate::check::{Refusal, refuse};
 
@@ -29,6 +30,17 @@ pub fn check_size(key: &'static str, size: Bytes) -> Result<(), Refusal> {
     } else {
         refuse(key, "expected from 1 B to 1 GiB")
     }
+}
+
+/// Checks the number of flow queues that a hash leads to.
+pub fn check_flow_queues(classify: Classify, queues: Option<u32>) -> Result<(), Refusal> {
+    if queues.is_some() && classify == Classify::Flow {
+        return refuse("queues", "each flow has a queue; leave this key out");
+    }
+    if !(1..=65_536).contains(&queues.unwrap_or(DEFAULT_QUEUES)) {
+        return refuse("queues", "expected from 1 to 65536 queues");
+    }
+    Ok(())
 }
 
 /// The size in a packet's own type.

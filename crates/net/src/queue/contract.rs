@@ -10,8 +10,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::fifo::Waiting;
-use super::limit::{Limit, QueueLimit};
+use super::limit::{Limit, QueueLimit, QueueUnit};
+use crate::ack::Ack;
 use crate::check::Refusal;
+use crate::counters::Volume;
+use crate::header::Header;
 use crate::packet::Packet;
 
 /// The limits of a queue, as a scenario writes them.
@@ -70,6 +73,16 @@ pub trait Described: Queueing + Clone + Debug + Sized {
         0
     }
 
+    /// True if it wants to know what packets acknowledge.
+    fn filters_acks(_: &Self::Settings) -> bool {
+        false
+    }
+
+    /// True if packets have no DSCP any more behind it.
+    fn washes(_: &Self::Settings) -> bool {
+        false
+    }
+
     /// Checks settings that do not depend on the link.
     ///
     /// # Errors
@@ -122,6 +135,21 @@ pub struct Room {
     pub fits: bool,
     /// The most that waits.
     pub limit: QueueLimit,
+}
+
+impl Room {
+    /// True if a packet of `size` bytes may wait where nothing else does.
+    pub const fn is_for(&self, size: u32) -> bool {
+        !self.is_exceeded(&Volume { packets: 1, bytes: size as u64 })
+    }
+
+    /// True if so much may not wait.
+    pub const fn is_exceeded(&self, held: &Volume) -> bool {
+        match self.limit.unit {
+            QueueUnit::Packets => held.packets > self.limit.amount,
+            QueueUnit::Bytes => held.bytes > self.limit.amount,
+        }
+    }
 }
 
 /// The actions of a discipline since it was last asked.
@@ -192,4 +220,17 @@ pub trait Queueing {
 
     /// Tells the queue that the link has another rate from now on.
     fn set_rate(&mut self, _: Rate) {}
+
+    /// Tells the queue of the header that the packets of `class` have here, before any of them comes.
+    fn describe(&mut self, _class: u32, _header: Header) {}
+
+    /// Tells the queue of the fields of the packet that is offered next, at a discipline that
+    /// [filters](Described::filters_acks) ACKs.
+    fn note_ack(&mut self, _: Option<Ack>) {}
+
+    /// The time until which the wire is held for the packet that was dequeued last, at a discipline that shapes: the
+    /// next is not dequeued before.
+    fn holds_until(&self) -> Instant {
+        Instant::START
+    }
 }

@@ -44,7 +44,7 @@ impl Described for Fair {
 
     const KIND: &'static str = "fair";
 
-    const ALSO: &'static [&'static str] = &["fq", "sfq", "drr", "wfq", "round_robin", "per_flow"];
+    const ALSO: &'static [&'static str] = &["fq", "wfq", "round_robin", "per_flow"];
     const SOURCE: &'static str = "RFC 970";
 
     fn limits(config: &FairConfig) -> Limits {

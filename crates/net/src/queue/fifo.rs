@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use ackclock_units::Instant;
 
+use crate::counters::Volume;
 use crate::packet::Packet;
 
 /// A packet that waits, and its arrival.
@@ -38,6 +39,18 @@ impl FifoQueue {
         Some(first)
     }
 
+    /// The packet that came first.
+    pub fn first(&self) -> Option<&Waiting> {
+        self.waiting.front()
+    }
+
+    /// Takes out the packet at `place`, counted from the first.
+    pub fn remove(&mut self, place: usize) -> Option<Packet> {
+        let packet = self.waiting.remove(place)?.packet;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
     /// Takes out the packet that came last.
     pub fn pop_last(&mut self) -> Option<Packet> {
         let last = self.waiting.pop_back()?.packet;
@@ -48,6 +61,11 @@ impl FifoQueue {
     /// Packets that wait.
     pub fn packets(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// The packets and bytes that wait.
+    pub fn volume(&self) -> Volume {
+        Volume { packets: self.waiting.len() as u64, bytes: self.bytes }
     }
 
     /// Their bytes on the wire.

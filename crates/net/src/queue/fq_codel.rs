@@ -7,11 +7,11 @@ use ackclock_units::{Bytes, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::check::{check_limit, check_size, size};
+use super::check::{check_flow_queues, check_limit, check_size, size};
 use super::codel::{CoDelLaw, Control};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use super::limit::{Limit, QueueUnit};
+use super::limit::Limit;
 use crate::check::{Refusal, refuse};
 use crate::counters::Volume;
 use crate::packet::Packet;
@@ -28,7 +28,7 @@ pub enum Classify {
 }
 
 /// Flow queues that a hash leads to if nothing is said (RFC 8290 §5.2.5).
-const DEFAULT_QUEUES: u32 = 1024;
+pub(super) const DEFAULT_QUEUES: u32 = 1024;
 
 /// Flow queues under controlled delay, served by deficit round robin (RFC 8290). Flows that send
 /// little go first. Where the buffer is full, the longest flow queue loses packets from its head.
@@ -92,12 +92,7 @@ impl Described for FqCoDel {
     fn check(config: &FqCoDelConfig) -> Result<(), Refusal> {
         config.law.check()?;
         check_size("quantum", config.quantum)?;
-        if config.queues.is_some() && config.classify == Classify::Flow {
-            return refuse("queues", "each flow has a queue; leave this key out");
-        }
-        if !(1..=65_536).contains(&Self::queues(config)) {
-            return refuse("queues", "expected from 1 to 65536 queues");
-        }
+        check_flow_queues(config.classify, config.queues)?;
         if config.drop_batch == 0 {
             return refuse("drop_batch", "expected at least 1 packet");
         }
@@ -221,11 +216,7 @@ impl Queueing for FqCoDel {
             self.new.push_back(place);
         }
         if !room.fits {
-            let excess = |held: &Volume| match room.limit.unit {
-                QueueUnit::Packets => held.packets > room.limit.amount,
-                QueueUnit::Bytes => held.bytes > room.limit.amount,
-            };
-            while excess(&self.held) {
+            while room.is_exceeded(&self.held) {
                 self.drop_batch(log);
             }
         }
@@ -274,7 +265,7 @@ impl Queueing for FqCoDel {
 }
 
 /// The bucket of `class` among `buckets`: the finaliser of `SplitMix64`, then Lemire's reduction.
-fn bucket(class: u32, salt: u64, buckets: u32) -> u32 {
+pub(super) fn bucket(class: u32, salt: u64, buckets: u32) -> u32 {
     let mut z = u64::from(class) ^ salt;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

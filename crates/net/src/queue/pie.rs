@@ -86,7 +86,7 @@ impl Described for Pie {
 
     const KIND: &'static str = "pie";
 
-    const ALSO: &'static [&'static str] = &["docsis_pie", "fq_pie"];
+    const ALSO: &'static [&'static str] = &["docsis_pie"];
     const SOURCE: &'static str = "RFC 8033";
 
     fn limits(config: &PieConfig) -> Limits {
@@ -187,6 +187,11 @@ impl Pie {
             accumulated: 0.0,
             next_update: Instant::START + config.update,
         }
+    }
+
+    /// Bytes that wait.
+    pub const fn bytes(&self) -> u64 {
+        self.queue.bytes()
     }
 
     /// Makes the updates that are due. Between two events of the queue no input of an update changes, so that none needs an event of its own; one that is due at `now` comes first.

@@ -7,6 +7,8 @@ use super::contract::{Admission, Log, Queueing, Reason, Room};
 use super::fifo::Waiting;
 use super::visitor::{OwnQueue, Visitor};
 use super::{Discipline, Kind, each_kind};
+use crate::ack::Ack;
+use crate::header::Header;
 use crate::packet::{Packet, PacketId, PacketKind};
 
 /// The packet that is being sent.
@@ -94,6 +96,22 @@ impl Scheduled {
             last.inspect(|last| log.drop(*last, Reason::Full))
         });
         last.is_some()
+    }
+
+    /// Tells the queue of the header that the packets of `class` have here.
+    pub fn describe(&mut self, class: u32, header: Header) {
+        each_kind!(self, queue, _log => queue.describe(class, header));
+    }
+
+    /// Tells the queue of the fields of the packet that is offered next.
+    pub fn note_ack(&mut self, ack: Option<Ack>) {
+        each_kind!(self, queue, _log => queue.note_ack(ack));
+    }
+
+    /// The time until which the wire is held for the packet that was dequeued last.
+    #[inline]
+    pub fn holds_until(&mut self) -> Instant {
+        each_kind!(self, queue, _log => queue.holds_until())
     }
 
     /// Tells the queue that the link has another rate from now on.

@@ -8,6 +8,7 @@ use ackclock_units::{Instant, Rate};
 
 use super::contract::{Admission, Effect, Log, Queueing, Room};
 use super::fifo::Waiting;
+use crate::header::Header;
 use crate::packet::{Packet, PacketId};
 
 /// A queueing discipline of a visitor: any that can be copied and shown.
@@ -115,6 +116,14 @@ impl Queueing for Visitor {
 
     fn set_rate(&mut self, rate: Rate) {
         self.queue.set_rate(rate);
+    }
+
+    fn describe(&mut self, class: u32, header: Header) {
+        self.queue.describe(class, header);
+    }
+
+    fn holds_until(&self) -> Instant {
+        self.queue.holds_until()
     }
 }
 

@@ -8,7 +8,7 @@ mod reading;
 use std::collections::VecDeque;
 
 use ackclock_net::{
-    Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, LinkParts, Packet, QueueLimit,
+    Ack, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, Header, LinkParts, Packet, QueueLimit,
     Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
 };
 use ackclock_units::{Bytes, Duration, Instant, Rate};
@@ -169,6 +169,25 @@ impl Link {
         let sources = &mut self.cold.more().sources;
         sources.push(SourceCounters::default());
         u16::try_from(sources.len() - 1).expect("a link has fewer than 65,536 sources")
+    }
+
+    /// True if the queue wants to know what packets acknowledge: [`note_ack`](Self::note_ack).
+    pub fn filters_acks(&self) -> bool {
+        matches!(&self.queue, Queue::Plain(link) if link.filters_acks())
+    }
+
+    /// Tells the queue what the packet that is [offered](Self::offer) next acknowledges.
+    pub fn note_ack(&mut self, ack: Option<Ack>) {
+        if let Queue::Plain(link) = &mut self.queue {
+            link.note_ack(ack);
+        }
+    }
+
+    /// Tells the queue of the header that the packets of `class` have here; a FIFO has no use for it.
+    pub fn describe(&mut self, class: u32, header: Header) {
+        if let Queue::Plain(link) = &mut self.queue {
+            link.describe(class, header);
+        }
     }
 
     /// Nobody will ask what was [counted](Self::counters) by a moment before `asked`, or what the

@@ -13,7 +13,7 @@ mod outcome;
 mod routers;
 
 use ackclock_net::{
-    AccessLine, AccessLineConfig, Counters, DelayHistogram, Fate, LinkChange, Packet,
+    AccessLine, AccessLineConfig, Counters, DelayHistogram, Fate, Header, LinkChange, Packet,
     SourceCounters,
 };
 use ackclock_packet::{Flags, IpMeta, Options, Segment};
@@ -617,6 +617,10 @@ impl Links for Network {
 impl crate::links::Network for Network {
     fn add_source(&mut self, wire: usize) -> u16 {
         self.links[wire].add_source()
+    }
+
+    fn describe(&mut self, wire: usize, class: u32, header: Header) {
+        self.links[wire].describe(class, header);
     }
 
     fn offer_cross(&mut self, now: Instant, wire: u32, packet: Packet) {

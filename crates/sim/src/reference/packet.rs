@@ -1,7 +1,7 @@
 //! The packets of the simulator: a segment and what it asks of the network.
 
-use ackclock_net::QuickStartRouter;
 use ackclock_net::path::{Forwarded, Payload};
+use ackclock_net::{Ack, QuickStartRouter};
 use ackclock_packet::{CongestionHeader, Ecn, Flags, IpMeta, Options, QuickStart, Segment};
 use ackclock_tcp::Transmit;
 use ackclock_units::Instant;
@@ -65,6 +65,10 @@ impl Payload for SimPacket {
 
     fn has_data(&self) -> bool {
         if self.datagram.is_some() { self.from.is_multiple_of(2) } else { self.segment.len > 0 }
+    }
+
+    fn ack(&self) -> Option<Ack> {
+        Ack::of(&self.segment, self.options.as_ref())
     }
 
     fn opens(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Classes of connections that come and go.
 
 use ackclock_app::{AnySessions, PackMimeMemory, PackMimeSessions, Requests, Side};
+use ackclock_net::Dscp;
 use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use ackclock_units::random::Law;
 use ackclock_units::written::{Draw, DurationDraw};
@@ -59,6 +60,10 @@ pub struct Traffic {
     /// with `request`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<DumbbellSide>,
+    /// The DSCP of the packets of its connections, both ways, for disciplines that sort by it; default: CS0. It changes nothing else, and in a
+    /// live run packets do not carry it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<Dscp>,
     /// The node of the clients; only in a graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,

@@ -47,6 +47,14 @@ impl Dice {
                 json!({"kind": "codel", "ecn": true}),
                 json!({"kind": "fq_codel"}),
                 json!({"kind": "pie", "ecn": true}),
+                json!({"kind": "cobalt", "limit": "15 packet"}),
+                json!({"kind": "drr", "limit": "20 packet"}),
+                json!({"kind": "sfq", "limit": "9 packet", "divisor": 8, "perturb": "300 ms"}),
+                json!({"kind": "prio", "limit": "12 packet"}),
+                json!({"kind": "prio", "bands": "precedence"}),
+                json!({"kind": "fq_pie", "ecn": true, "queues": 3}),
+                json!({"kind": "fq_cobalt", "limit": "20 kB", "queues": 4}),
+                json!({"kind": "droptail", "limit": "8 kB", "drop": "head"}),
             ]);
         }
         if self.chance(0.15) {
@@ -108,6 +116,9 @@ impl Dice {
             flow["stagger"] = json!(self.one(&["0 s", "1 ms", "70 ms"]));
         }
         if self.chance(0.3) {
+            flow["dscp"] = json!(self.one(&["CS1", "EF", "AF41"]));
+        }
+        if self.chance(0.3) {
             flow["start"] = json!("300 ms");
         }
         if self.chance(0.4) {
@@ -133,6 +144,9 @@ impl Dice {
                     "active_off": "0 s", "think": "300 ms", "pages": 2}),
             ]),
         });
+        if self.chance(0.3) {
+            class["dscp"] = json!(self.one(&["LE", "46"]));
+        }
         if self.chance(0.5) {
             class["access"] = self.one(&[
                 json!({"client": {"rate": "5 Mbit/s", "delay": "2 ms"}}),

@@ -110,7 +110,7 @@ fn no_more_than_a_batch_is_dropped_at_once() {
     push(&mut queue, 0..20, 400, 0);
     let room = Room {
         fits: false,
-        limit: crate::queue::QueueLimit { amount: 8_500, unit: QueueUnit::Bytes },
+        limit: crate::queue::QueueLimit { amount: 8_500, unit: crate::queue::QueueUnit::Bytes },
     };
     let mut log = Log::default();
     queue.offer(millis(0), packet(20, 1000, 1), &room, &mut log);

@@ -84,6 +84,10 @@ impl Network {
     pub(super) fn cross_to_wait(&mut self, entering: &Entering, wire: u32) {
         let &Entering { at, id, host, size, .. } = entering;
         self.depart_by(wire, at);
+        if self.links[wire as usize].filters_acks() {
+            let (id, kind) = (PacketId::new(id), PacketKind::flow(true));
+            self.note_ack(wire, Packet { id, size, class: host / 2, kind });
+        }
         let link = &mut self.links[wire as usize];
         let ecn = link.marks() && self.packets[id as usize].ip.ecn != Ecn::NotEct;
         // Whether it carries data only losses ask.

@@ -1,10 +1,10 @@
 //! A packet meets a link at which more happens than that it passes.
 
-use ackclock_net::{Arrival, Effect, Fate, Packet, PacketId, PacketKind};
+use ackclock_net::{Ack, Arrival, Effect, Fate, Packet, PacketId, PacketKind};
 use ackclock_packet::Ecn;
 use ackclock_units::{Duration, Instant};
 
-use super::Network;
+use super::{InFlight, Network};
 use super::arena::index;
 use super::hops::{HOOKED, LINE, WIRE};
 use super::outcome::{OfferOutcome, Offering};
@@ -67,6 +67,16 @@ impl Network {
         None
     }
 
+    /// Tells a link that filters ACKs what the packet that comes next acknowledges.
+    #[cold]
+    pub(super) fn note_ack(&mut self, wire: u32, packet: Packet) {
+        let ack = packet.is_flows().then(|| {
+            let InFlight { segment, options, .. } = &self.packets[packet.id.get() as usize];
+            Ack::of(segment, self.options.read(*options, segment.ack).as_ref())
+        });
+        self.links[wire as usize].note_ack(ack.flatten());
+    }
+
     #[cold]
     pub(super) fn before_offer(&mut self, now: Instant, wire: u32, packet: Packet) -> Offering {
         let hooks = self.hooks[wire as usize];
@@ -84,6 +94,9 @@ impl Network {
         let ecn = hooks.marks
             && packet.is_flows()
             && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
+        if self.links[wire as usize].filters_acks() {
+            self.note_ack(wire, packet);
+        }
         let link = &mut self.links[wire as usize];
         let tapped = self.taps.is_some();
         let waited = if tapped { link.counters(now).queue_delay_ns } else { 0 };
