@@ -2,6 +2,7 @@ use crate::records::Run;
 use crate::{Engine, Meter, Scenario, simulate};
 
 mod aqm;
+mod background;
 mod bbr;
 mod browsing;
 mod ccp;

@@ -105,7 +105,7 @@ impl Config {
             receive_window: Bytes::new(64 << 20),
             autotune: None,
             window_scaling: true,
-            timestamps: false,
+            timestamps: law.wants_timestamps,
             sack: recovery.needs_sack,
             loss_reduces: LossReduces::FlightSize,
             recovery: RecoveryConfig {

@@ -8,7 +8,7 @@ use ackclock_packet::Seq;
 use ackclock_units::{Duration, Instant};
 
 use super::contract::{About, Law, LawForm};
-use super::published::{Path, Published, Rule};
+use super::published::{Path, Published, Rule, Settled};
 use crate::event::{Ack, Congestion};
 use crate::words::{Described, Word};
 
@@ -81,7 +81,7 @@ impl Law for Htcp {
 }
 
 impl Rule for HtcpRule {
-    fn judge(&mut self, ack: &Ack, _: f64) -> Option<(f64, bool)> {
+    fn judge(&mut self, ack: &Ack, _: f64, _: bool) -> Option<Settled> {
         self.since.get_or_insert(ack.now);
         let Some((begin, una)) = self.sample else {
             self.sample = Some((ack.now, ack.una));

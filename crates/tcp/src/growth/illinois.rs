@@ -7,7 +7,7 @@ use ackclock_packet::Seq;
 use ackclock_units::Duration;
 
 use super::contract::{About, Law, LawForm};
-use super::published::{Path, Published, Rule};
+use super::published::{Path, Published, Rule, Settled};
 use crate::event::{Ack, Congestion, Signal};
 use crate::words::{Described, Word};
 
@@ -123,7 +123,7 @@ impl IllinoisRule {
 }
 
 impl Rule for IllinoisRule {
-    fn judge(&mut self, ack: &Ack, cwnd: f64) -> Option<(f64, bool)> {
+    fn judge(&mut self, ack: &Ack, cwnd: f64, _: bool) -> Option<Settled> {
         if self.end.is_none_or(|end| ack.una > end) {
             self.end_round(cwnd);
             self.end = Some(ack.nxt);

@@ -6,7 +6,7 @@ use ackclock_packet::Seq;
 use ackclock_units::Duration;
 
 use super::contract::{About, Law, LawForm};
-use super::published::{Published, Rule};
+use super::published::{Published, Rule, Settled};
 use crate::event::{Ack, Congestion};
 use crate::words::{Described, Word};
 
@@ -82,7 +82,7 @@ impl Law for Yeah {
 }
 
 impl YeahRule {
-    fn judge_round(&mut self, cwnd: f64, rtt: f64, base: f64) -> Option<(f64, bool)> {
+    fn judge_round(&mut self, cwnd: f64, rtt: f64, base: f64) -> Option<Settled> {
         let delay = rtt - base;
         self.queue = cwnd * delay / rtt.max(1e-9);
         let mut window = None;
@@ -100,12 +100,12 @@ impl YeahRule {
             }
             self.slow_rounds = 0;
         }
-        window.map(|window| (window, true))
+        window.map(Settled::avoiding)
     }
 }
 
 impl Rule for YeahRule {
-    fn judge(&mut self, ack: &Ack, cwnd: f64) -> Option<(f64, bool)> {
+    fn judge(&mut self, ack: &Ack, cwnd: f64, _: bool) -> Option<Settled> {
         let end = *self.end.get_or_insert(ack.nxt);
         if ack.una <= end {
             return None;
@@ -152,7 +152,7 @@ mod tests {
     /// A rule that has judged a round with `cwnd` at `rtt` where the base is 100 ms, and the window that it asks for.
     fn judged(cwnd: f64, rtt: f64) -> (YeahRule, f64) {
         let mut rule = YeahRule { reno: 2.0, ..YeahRule::default() };
-        let asked = rule.judge_round(cwnd, rtt, 0.1).map_or(cwnd, |(window, _)| window);
+        let asked = rule.judge_round(cwnd, rtt, 0.1).map_or(cwnd, |settled| settled.cwnd);
         (rule, asked)
     }
 
