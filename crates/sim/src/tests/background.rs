@@ -43,12 +43,17 @@ fn late(run: &Run) -> Vec<f64> {
     run.flows.iter().filter(|f| f.measure == "late").map(|f| f.goodput_bps / 1e6).collect()
 }
 
+const LEDBAT: &str = r#", "tcp": {"rledbat": "ledbat"}"#;
+const LEDBATPP: &str = r#", "tcp": {"rledbat": "ledbatpp"}"#;
+
 #[test]
 fn an_empty_path_is_filled_with_a_short_queue() {
     // 40 ms without a queue. LEDBAT keeps at most 100 ms, LEDBAT++ 60 and less during slowdowns, of a buffer of 160.
     for (variant, more, least, target) in [
         ("ledbat", "", 0.99, 100.0),
         ("ledbatpp", "", 0.93, 60.0),
+        ("cubic", LEDBAT, 0.99, 100.0),
+        ("cubic", LEDBATPP, 0.99, 60.0),
     ] {
         let run = run(&scenario(&[(variant, 0, more)], 18, "4 BDP", 60));
         let link = late_link(&run);
@@ -63,7 +68,7 @@ fn an_empty_path_is_filled_with_a_short_queue() {
 fn a_background_flow_leaves_the_path_to_cubic() {
     // CUBIC fills a buffer of 160 ms. LEDBAT, whose decrease is linear, has a twentieth; LEDBAT++ next to nothing.
     for (variant, more, most) in
-        [("ledbat", "", 0.08), ("ledbatpp", "", 0.02)]
+        [("ledbat", "", 0.08), ("ledbatpp", "", 0.02), ("newreno+sack", LEDBATPP, 0.02)]
     {
         let flows = [(variant, 0, more), ("cubic", 5, "")];
         let rates = late(&run(&scenario(&flows, 18, "4 BDP", 60)));
