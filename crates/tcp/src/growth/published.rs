@@ -5,10 +5,11 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::contract::{Growth, Window, whole_bytes};
+use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes};
 use crate::event::{
     Ack, Acked, Congestion, Established, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep,
 };
+use crate::words::{Described, Word};
 
 /// A window that a law sets without a loss, in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,6 +76,15 @@ pub trait Rule: Debug + Default + Send {
     fn on_seed(&mut self, _: u64) {}
 }
 
+/// A rule with one word, which is Linux's form of the law under `linux`.
+pub trait Paper: Rule {
+    /// The words.
+    const WORDS: &'static [Word<LawForm>];
+
+    /// The description.
+    const ABOUT: About;
+}
+
 /// A law of a paper.
 #[derive(Clone, Debug, Default)]
 pub struct Published<R> {
@@ -84,6 +94,28 @@ pub struct Published<R> {
     /// The window before the last reduction.
     undo: Option<Window>,
     pub(super) rule: R,
+}
+
+impl<R: Paper> Described for Published<R> {
+    type Settings = LawForm;
+
+    const WORDS: &'static [Word<LawForm>] = R::WORDS;
+}
+
+impl<R: Paper> Law for Published<R> {
+    const ABOUT: About = R::ABOUT;
+
+    fn make(_: LawForm) -> Self {
+        Self::default()
+    }
+
+    fn published(_: LawForm) -> LawForm {
+        LawForm::Published
+    }
+
+    fn is_same(_: LawForm, _: LawForm) -> bool {
+        true
+    }
 }
 
 impl<R: Rule> Published<R> {

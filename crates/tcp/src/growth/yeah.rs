@@ -5,10 +5,10 @@
 use ackclock_packet::Seq;
 use ackclock_units::Duration;
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Published, Rule, Settled};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Published, Rule, Settled};
 use crate::event::{Ack, Congestion};
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// Qmax, alpha: the most segments that may wait.
 const MOST_WAITING: f64 = 80.0;
@@ -44,9 +44,7 @@ pub struct YeahRule {
 /// `YeAH`.
 pub type Yeah = Published<YeahRule>;
 
-impl Described for Yeah {
-    type Settings = LawForm;
-
+impl Paper for YeahRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "yeah",
@@ -60,25 +58,11 @@ impl Described for Yeah {
             "YeAH as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Yeah {
     const ABOUT: About = About {
         source: "Baiocchi, Castellani and Vacirca 2007, \"YeAH-TCP: Yet Another Highspeed TCP\"",
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl YeahRule {
