@@ -13,6 +13,7 @@ mod marks;
 mod moments;
 mod policing;
 mod quick_start;
+mod starts;
 mod thresholds;
 mod traffic;
 mod video;
