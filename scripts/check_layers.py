@@ -89,7 +89,7 @@ LIBRARY_HOME: Mapping[str, frozenset[str]] = {
 MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
     "tcp": {
         # Data structures that know nothing of TCP.
-        "data": (frozenset({"cache", "clock", "cookie", "near", "ring"}), frozenset()),
+        "data": (frozenset({"cache", "clock", "cookie", "delays", "near", "ring"}), frozenset()),
         "event": (frozenset({"event"}), frozenset()),
         "settings": (frozenset({"config/settings"}), frozenset()),
         # How parts are named and described.

@@ -7,7 +7,7 @@ use ackclock_sim::ScenarioError;
 use ackclock_sim::scenario::{
     EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
 };
-use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec};
+use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec, RledbatSpec};
 use ackclock_tcp::growth::{GrowthChoice, laws_of_linux};
 use ackclock_tcp::{Config, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, Profile, TcpSpec};
 use ackclock_units::{Bytes, Duration};
@@ -444,6 +444,7 @@ fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), S
         ("three_seconds_after_lost_syn", tcp.three_seconds_after_lost_syn.is_some()),
         ("abe", tcp.abe.is_some()),
         ("ecn_echo", matches!(tcp.ecn_echo, Some(EcnEcho::Exact))),
+        ("rledbat", tcp.rledbat.is_some_and(|law| law != RledbatSpec::Off)),
     ] {
         if set {
             return refuse(word, "the kernel has no such setting");

@@ -2,6 +2,7 @@ use crate::records::Run;
 use crate::{Engine, Meter, Scenario, simulate};
 
 mod aqm;
+mod background;
 mod bbr;
 mod browsing;
 mod ccp;
@@ -12,6 +13,7 @@ mod marks;
 mod moments;
 mod policing;
 mod quick_start;
+mod starts;
 mod thresholds;
 mod traffic;
 mod video;

@@ -6,11 +6,11 @@ mod settings;
 use ackclock_units::{Bytes, Duration, Mss};
 
 use crate::variant::Parts;
-pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, TcpSpec};
+pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec};
 pub use settings::{
     AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
-    Profile, QuickStartConfig, RecoveryConfig, Retries, RtoConfig, SegmentRules, States, Variation,
-    WindowProbe,
+    Profile, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, States,
+    Variation, WindowProbe,
 };
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
@@ -33,6 +33,8 @@ pub struct Config {
     pub receive_window: Bytes,
     /// The growth of the receive buffer; `None` keeps it at [`receive_window`](Self::receive_window).
     pub autotune: Option<Autotune>,
+    /// The law of the window that keeps the peer a background flow (RFC 9840); `None` for none.
+    pub rledbat: Option<RledbatLaw>,
     /// True if to offer window scaling (RFC 7323 §2); without it no window exceeds 65,535 bytes.
     pub window_scaling: bool,
     /// True if to offer timestamps (RFC 7323 §3), which take 12 bytes of every segment.
@@ -104,8 +106,9 @@ impl Config {
             compressed_acks: 0,
             receive_window: Bytes::new(64 << 20),
             autotune: None,
+            rledbat: None,
             window_scaling: true,
-            timestamps: false,
+            timestamps: law.wants_timestamps,
             sack: recovery.needs_sack,
             loss_reduces: LossReduces::FlightSize,
             recovery: RecoveryConfig {

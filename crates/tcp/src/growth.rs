@@ -166,6 +166,8 @@ laws! {
     nv_linux::NvLinux Box,
     cdg_linux::CdgLinux Box,
     lp_linux::LpLinux,
+    ledbat::Ledbat Box,
+    ledbatpp::LedbatPlusPlus Box,
     visitor::Visitor,
 }
 

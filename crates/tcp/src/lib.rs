@@ -10,6 +10,7 @@ mod cache;
 mod clock;
 pub mod config;
 mod cookie;
+mod delays;
 pub mod delivery;
 pub mod endpoint;
 pub mod event;

@@ -2,6 +2,7 @@
 
 mod acks;
 mod peer_segment;
+mod rledbat;
 mod sack;
 mod tuning;
 
@@ -15,6 +16,7 @@ use crate::config::Config;
 use crate::rtt::RttEstimator;
 use acks::{AckRule, Verdict};
 use peer_segment::PeerSegment;
+use rledbat::Rledbat;
 use sack::Recent;
 use tuning::{Offer, Tuning};
 
@@ -29,6 +31,8 @@ pub struct Receiver {
     /// Data in `ahead`.
     ahead_len: Bytes,
     rule: AckRule,
+    /// The window that keeps the peer a background flow; `None` with most receivers.
+    rledbat: Option<Box<Rledbat>>,
     /// The data that arrived a second time and is still to be reported (RFC 2883).
     duplicate: Option<Range>,
     /// The number of the peer's FIN, once it is known.
@@ -86,6 +90,15 @@ impl Buffer {
 }
 
 impl Receiver {
+    /// True if something is learnt from what comes.
+    fn learns(config: &Config, rule: &AckRule) -> bool {
+        config.autotune.is_some() || config.rledbat.is_some() || matches!(rule, AckRule::Quick(_))
+    }
+
+    fn background(config: &Config) -> Option<Box<Rledbat>> {
+        config.rledbat.map(|law| Box::new(Rledbat::new(law, config.mss.bytes())))
+    }
+
     pub(crate) fn new(config: &Config) -> Self {
         let rule = AckRule::of(config);
         Self {
@@ -99,8 +112,9 @@ impl Receiver {
             buffer: Buffer::of(config),
             ahead_len: Bytes::ZERO,
             shift: 0,
-            adapts: config.autotune.is_some() || matches!(rule, AckRule::Quick(_)),
+            adapts: Self::learns(config, &rule),
             rule,
+            rledbat: Self::background(config),
             peer_segment: PeerSegment::default(),
             unacked: 0,
             acked: Seq::FIRST_BYTE,
@@ -124,6 +138,7 @@ impl Receiver {
             ahead_len,
             shift,
             rule,
+            rledbat,
             adapts,
             peer_segment,
             unacked,
@@ -143,7 +158,8 @@ impl Receiver {
         *ahead_len = Bytes::ZERO;
         *shift = 0;
         *rule = AckRule::of(config);
-        *adapts = config.autotune.is_some() || matches!(rule, AckRule::Quick(_));
+        *rledbat = Self::background(config);
+        *adapts = Self::learns(config, rule);
         *peer_segment = PeerSegment::default();
         *unacked = 0;
         *acked = Seq::FIRST_BYTE;
@@ -166,10 +182,12 @@ impl Receiver {
     /// The window of a SYN, before its field cuts it to 65,535 bytes; `options` is what every
     /// segment will carry of them.
     pub(crate) fn first_window(&self, options: u8) -> Bytes {
-        match &self.buffer {
+        let window = match &self.buffer {
             Buffer::Fixed { size, .. } => *size,
             Buffer::Tuned(tuning) => Bytes::new(tuning.first_window(u64::from(options))),
-        }
+        };
+        let own = self.rledbat.as_ref().map_or(u64::MAX, |rledbat| rledbat.window());
+        window.min(Bytes::new(own))
     }
 
     /// A SYN offers the first window.
@@ -193,6 +211,9 @@ impl Receiver {
             }
         }
         self.peer_segment = PeerSegment::expecting(mss);
+        if let Some(rledbat) = &mut self.rledbat {
+            rledbat.on_established(mss.bytes());
+        }
         if let AckRule::Quick(quick) = &mut self.rule {
             quick.on_established(now);
         }
@@ -313,9 +334,17 @@ impl Receiver {
                 if offered < left { left.next_multiple_of(1 << self.shift) } else { offered }
             }
         };
+        let free = if self.adapts { self.bound(free) } else { free };
         let field = (free >> self.shift).min(0xffff);
         // At most 65,535 << 14 < 2^30.
         u32::try_from(field << self.shift).unwrap_or(u32::MAX)
+    }
+
+    /// The window of `free`, at most RLWND, unless more has been offered (RFC 9840 §4.1.1).
+    fn bound(&self, free: u64) -> u64 {
+        let Some(rledbat) = &self.rledbat else { return free };
+        let left = self.advertised.since(self.nxt).get();
+        free.min(rledbat.window().max(left).next_multiple_of(1 << self.shift))
     }
 
     fn offer(&self, tuning: &Tuning) -> Offer {
@@ -387,6 +416,11 @@ impl Receiver {
         let end = seq + len + Bytes::new(u64::from(fin));
         if fin {
             self.fin = Some(seq + len);
+        }
+        if self.adapts
+            && let Some(rledbat) = &mut self.rledbat
+        {
+            rledbat.on_data(now, segment);
         }
         if seq > self.nxt {
             let new = Range { start: seq, end };

@@ -408,6 +408,7 @@ impl Sender {
                 _ => {}
             }
         }
+        allowance.follow_repair(view, &taken, stats);
         if outcome == Outcome::LossFound {
             flight.time_repair(now);
         }
@@ -441,6 +442,9 @@ impl Sender {
         } else {
             allowance.answer(view, &taken, echoed, stats)
         };
+        if matches!(outcome, Outcome::PartlyRepaired { .. } | Outcome::LossFound) {
+            allowance.follow_repair(view, &taken, stats);
+        }
         flight.set_timer_after_progress(now, restarts);
     }
 

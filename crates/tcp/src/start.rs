@@ -44,6 +44,13 @@ macro_rules! laws {
                 }
             }
 
+            /// True if an ACK may add more than what it acknowledges.
+            pub const fn outgrows_acks(self) -> bool {
+                match self {
+                    $(Self::$Law(()) => <$Law as Law>::OUTGROWS_ACKS,)*
+                }
+            }
+
             /// True if slow start may end before anything is lost.
             pub const fn leaves_early(self) -> bool {
                 match self {
@@ -98,6 +105,24 @@ macro_rules! laws {
                     $(Self::$Law(law) => law.on_timeout(now, nxt),)*
                 }
             }
+
+            fn follows_repair(&self) -> bool {
+                match self {
+                    $(Self::$Law(law) => law.follows_repair(),)*
+                }
+            }
+
+            fn in_repair(&mut self, reduced_to: Bytes, delivered: Bytes, lost: Bytes) -> Option<Bytes> {
+                match self {
+                    $(Self::$Law(law) => law.in_repair(reduced_to, delivered, lost),)*
+                }
+            }
+
+            fn after_repair(&mut self) -> Option<Bytes> {
+                match self {
+                    $(Self::$Law(law) => law.after_repair(),)*
+                }
+            }
         }
     };
 }
@@ -109,6 +134,8 @@ laws! {
     hystartpp::HyStartPlusPlus,
     hystart::HyStart,
     limited::Limited,
+    search::Search,
+    rapidstart::RapidStart,
 }
 
 impl Default for SlowStartChoice {
@@ -164,6 +191,18 @@ impl Start for WindowedStart {
 
     fn on_timeout(&mut self, now: Instant, nxt: Seq) {
         self.law.on_timeout(now, nxt);
+    }
+
+    fn follows_repair(&self) -> bool {
+        self.law.follows_repair()
+    }
+
+    fn in_repair(&mut self, reduced_to: Bytes, delivered: Bytes, lost: Bytes) -> Option<Bytes> {
+        self.law.in_repair(reduced_to, delivered, lost)
+    }
+
+    fn after_repair(&mut self) -> Option<Bytes> {
+        self.law.after_repair()
     }
 }
 
@@ -245,6 +284,27 @@ impl Start for AnyStart {
         match self {
             Self::Windowed(start) => start.on_timeout(now, nxt),
             Self::Other(start) => start.on_timeout(now, nxt),
+        }
+    }
+
+    fn follows_repair(&self) -> bool {
+        match self {
+            Self::Windowed(start) => start.follows_repair(),
+            Self::Other(start) => start.follows_repair(),
+        }
+    }
+
+    fn in_repair(&mut self, reduced_to: Bytes, delivered: Bytes, lost: Bytes) -> Option<Bytes> {
+        match self {
+            Self::Windowed(start) => start.in_repair(reduced_to, delivered, lost),
+            Self::Other(start) => start.in_repair(reduced_to, delivered, lost),
+        }
+    }
+
+    fn after_repair(&mut self) -> Option<Bytes> {
+        match self {
+            Self::Windowed(start) => start.after_repair(),
+            Self::Other(start) => start.after_repair(),
         }
     }
 }

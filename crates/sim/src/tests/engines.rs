@@ -108,6 +108,7 @@ impl Dice {
             flow["tcp"] = self.one(&[
                 json!({"delayed_ack": "off"}),
                 json!({"ecn": "on"}),
+                json!({"rledbat": "ledbatpp"}),
                 json!({"mss": "536 B", "receive_window": "20 kB"}),
             ]);
         }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Config;
 use super::settings::{
-    Autotune, DelayedAck, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, QuickStartConfig,
+    Autotune, DelayedAck, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, QuickStartConfig, RledbatLaw,
 };
 
 /// Makes a table of keys that may be left out: each with its type, and the place of its `value` in a `config`.
@@ -70,6 +70,12 @@ overrides! {
     window_scaling: bool => config.window_scaling = value;
     /// True to offer timestamps, which take 12 bytes of every segment's payload.
     timestamps: bool => config.timestamps = value;
+    /// The law of a window that the receiver advertises no more than, so that a sender with any law is a background
+    /// flow (rLEDBAT, RFC 9840): `"off"`, `"ledbat"` or `"ledbatpp"`. It goes by timestamps, which are then offered.
+    rledbat: RledbatSpec => {
+        config.rledbat = value.into();
+        config.timestamps |= config.rledbat.is_some();
+    };
     /// True to offer SACK.
     sack: bool => config.sack = value;
     /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
@@ -167,6 +173,28 @@ impl From<DelayedAckSpec> for Option<DelayedAck> {
         match spec {
             DelayedAckSpec::Off(_) => None,
             DelayedAckSpec::On(on) => Some(on),
+        }
+    }
+}
+
+/// The law of a receiver's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RledbatSpec {
+    /// None.
+    Off,
+    /// LEDBAT's (RFC 6817).
+    Ledbat,
+    /// LEDBAT++'s, without its slowdowns.
+    Ledbatpp,
+}
+
+impl From<RledbatSpec> for Option<RledbatLaw> {
+    fn from(spec: RledbatSpec) -> Self {
+        match spec {
+            RledbatSpec::Off => None,
+            RledbatSpec::Ledbat => Some(RledbatLaw::Ledbat),
+            RledbatSpec::Ledbatpp => Some(RledbatLaw::Ledbatpp),
         }
     }
 }

@@ -173,6 +173,15 @@ impl Autotune {
     pub const LINUX: Self = Self { initial: Bytes::new(128 << 10), most: Bytes::new(32 << 20) };
 }
 
+/// The law of an rLEDBAT receiver's window (RFC 9840).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RledbatLaw {
+    /// RFC 6817.
+    Ledbat,
+    /// draft-irtf-iccrg-ledbat-plus-plus, without its slowdowns.
+    Ledbatpp,
+}
+
 /// When less than a full segment waits although the windows have room for it (RFC 9293 §3.7.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -2,10 +2,10 @@
 //!
 //! A round trip brings the window half of the way to that of the last loss, and beyond it away from there.
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Published, Rule};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Published, Rule};
 use crate::event::{Ack, Congestion, Signal};
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// Smax and Smin: the bounds of a round trip's step, in segments.
 const LARGEST_STEP: f64 = 32.0;
@@ -25,9 +25,7 @@ pub struct BicRule {
 /// BIC.
 pub type Bic = Published<BicRule>;
 
-impl Described for Bic {
-    type Settings = LawForm;
-
+impl Paper for BicRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "bic",
@@ -41,25 +39,11 @@ impl Described for Bic {
             "BIC as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Bic {
     const ABOUT: About = About {
         source: "Xu, Harfoush and Rhee 2004, \"Binary Increase Congestion Control for Fast Long-Distance Networks\"",
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl Rule for BicRule {
@@ -110,6 +94,12 @@ mod tests {
         story.congestion(Signal::Loss, 1000);
         let grown = story.acks(875).cwnd() - 875.0;
         assert!((31.0..=32.0).contains(&grown), "{grown}");
+    }
+
+    #[test]
+    fn small_windows_are_those_of_ns3() {
+        // ns-3's tcp-bic-test: five segments are less than the low window of 14, and 2.5 are left (3615 bytes of 1446).
+        assert!((avoiding(5).congestion(Signal::Loss, 5).ssthresh() - 2.5).abs() < 2e-3);
     }
 
     #[test]

@@ -219,6 +219,8 @@ pub struct About {
     pub resettles: bool,
     /// True if it lives on marks of congestion, each of them echoed (RFC 8257 §3).
     pub needs_marks: bool,
+    /// True if it measures one-way delays by timestamps, which its ends offer under every profile.
+    pub wants_timestamps: bool,
     /// The routers that it goes by.
     pub routers: Option<Routers>,
     /// The model whose closed forms are of this law.
@@ -237,6 +239,7 @@ impl About {
         outgrows_acks: false,
         resettles: false,
         needs_marks: false,
+        wants_timestamps: false,
         routers: None,
         model: None,
     };

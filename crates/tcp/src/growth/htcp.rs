@@ -7,10 +7,10 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Duration, Instant};
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Path, Published, Rule};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Path, Published, Rule, Settled};
 use crate::event::{Ack, Congestion};
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// `Delta_L`: the time in which alpha is Reno's, in seconds.
 const LOW_SPEED: f64 = 1.0;
@@ -43,9 +43,7 @@ pub struct HtcpRule {
 /// H-TCP.
 pub type Htcp = Published<HtcpRule>;
 
-impl Described for Htcp {
-    type Settings = LawForm;
-
+impl Paper for HtcpRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "htcp",
@@ -59,29 +57,15 @@ impl Described for Htcp {
             "H-TCP as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Htcp {
     const ABOUT: About = About {
         source: "Leith and Shorten 2004, \"H-TCP: TCP for high-speed and long-distance networks\"",
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl Rule for HtcpRule {
-    fn judge(&mut self, ack: &Ack, _: f64) -> Option<(f64, bool)> {
+    fn judge(&mut self, ack: &Ack, _: f64, _: bool) -> Option<Settled> {
         self.since.get_or_insert(ack.now);
         let Some((begin, una)) = self.sample else {
             self.sample = Some((ack.now, ack.una));

@@ -5,10 +5,10 @@
 
 use ackclock_units::Duration;
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Path, Published, Rule};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Path, Published, Rule};
 use crate::event::Ack;
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// RTT0: the round-trip time of the flow that this one is to be equal to, in seconds.
 const REFERENCE: f64 = 0.025;
@@ -24,9 +24,7 @@ pub struct HyblaRule {
 /// TCP Hybla.
 pub type Hybla = Published<HyblaRule>;
 
-impl Described for Hybla {
-    type Settings = LawForm;
-
+impl Paper for HyblaRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "hybla",
@@ -40,26 +38,12 @@ impl Described for Hybla {
             "TCP Hybla as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Hybla {
     const ABOUT: About = About {
         source: "Caini and Firrincieli 2004, \"TCP Hybla: a TCP enhancement for heterogeneous networks\"",
         outgrows_acks: true,
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl HyblaRule {

@@ -6,10 +6,10 @@
 use ackclock_packet::Seq;
 use ackclock_units::Duration;
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Path, Published, Rule};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Path, Published, Rule, Settled};
 use crate::event::{Ack, Congestion, Signal};
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// The bounds of alpha and of beta.
 const ALPHA_MIN: f64 = 0.3;
@@ -59,9 +59,7 @@ pub struct IllinoisRule {
 /// TCP-Illinois.
 pub type Illinois = Published<IllinoisRule>;
 
-impl Described for Illinois {
-    type Settings = LawForm;
-
+impl Paper for IllinoisRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "illinois",
@@ -75,25 +73,11 @@ impl Described for Illinois {
             "TCP-Illinois as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Illinois {
     const ABOUT: About = About {
         source: "Liu, Başar and Srikant 2008, \"TCP-Illinois: A loss- and delay-based congestion control algorithm for high-speed networks\"",
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl IllinoisRule {
@@ -123,7 +107,7 @@ impl IllinoisRule {
 }
 
 impl Rule for IllinoisRule {
-    fn judge(&mut self, ack: &Ack, cwnd: f64) -> Option<(f64, bool)> {
+    fn judge(&mut self, ack: &Ack, cwnd: f64, _: bool) -> Option<Settled> {
         if self.end.is_none_or(|end| ack.una > end) {
             self.end_round(cwnd);
             self.end = Some(ack.nxt);

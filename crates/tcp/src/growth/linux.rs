@@ -421,6 +421,44 @@ impl<M: Module> Growth for Linux<M> {
     }
 }
 
+/// The round-trip times that modules keep which are built on Vegas (`tcp_vegas_pkts_acked`), in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VegasTimes {
+    pub(super) samples: u64,
+    /// The least since the last silence.
+    pub(super) base: u64,
+    /// The least since the module last looked.
+    pub(super) least: u64,
+}
+
+impl VegasTimes {
+    /// No round-trip time.
+    const NONE: u64 = 0x7fff_ffff;
+
+    pub(super) const fn forget_least(&mut self) {
+        self.least = Self::NONE;
+    }
+
+    pub(super) const fn forget_base(&mut self) {
+        self.base = Self::NONE;
+    }
+
+    pub(super) fn on_acked(&mut self, acked: &Acked) {
+        let Some(rtt) = acked.rtt else { return };
+        // The kernel adds one so that no sample is zero.
+        let rtt = micros(rtt) + 1;
+        self.base = self.base.min(rtt);
+        self.least = self.least.min(rtt);
+        self.samples += 1;
+    }
+}
+
+impl Default for VegasTimes {
+    fn default() -> Self {
+        Self { samples: 0, base: Self::NONE, least: Self::NONE }
+    }
+}
+
 /// Whole microseconds, as the kernel's samples are, and at least one.
 pub(super) fn micros(rtt: Duration) -> u64 {
     (rtt.as_nanos() / 1000).max(1)

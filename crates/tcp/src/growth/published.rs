@@ -5,15 +5,33 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::contract::{Growth, Window, whole_bytes};
+use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes};
 use crate::event::{
-    Ack, Congestion, Established, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep,
+    Ack, Acked, Congestion, Established, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep,
 };
+use crate::words::{Described, Word};
+
+/// A window that a law sets without a loss, in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settled {
+    pub(super) cwnd: f64,
+    /// The threshold; `None` leaves it as it is.
+    pub(super) ssthresh: Option<f64>,
+}
+
+impl Settled {
+    /// A smaller window in congestion avoidance: a threshold above it would begin slow start.
+    pub(super) const fn avoiding(cwnd: f64) -> Self {
+        Self { cwnd, ssthresh: Some(cwnd) }
+    }
+}
 
 /// The difference of a law from Reno. Windows are in segments.
 pub trait Rule: Debug + Default + Send {
     /// True if an ACK may add more than what it acknowledges.
     const OUTGROWS: bool = false;
+    /// True if the law is told of every ACK.
+    const HEARS_ACKS: bool = false;
 
     /// The factor of slow start's increase.
     fn slow_start(&self) -> f64 {
@@ -30,8 +48,8 @@ pub trait Rule: Debug + Default + Send {
         cwnd / 2.0
     }
 
-    /// The window at once, if the law reduces it on an ACK without a loss; ssthresh follows it if the answer says so.
-    fn judge(&mut self, _: &Ack, _cwnd: f64) -> Option<(f64, bool)> {
+    /// The window at once, if the law sets it on an ACK without a loss.
+    fn judge(&mut self, _: &Ack, _cwnd: f64, _in_slow_start: bool) -> Option<Settled> {
         None
     }
 
@@ -40,14 +58,31 @@ pub trait Rule: Debug + Default + Send {
         true
     }
 
-    /// A round-trip time was measured.
+    /// A round-trip time was measured, by an ACK or by the handshake.
     fn on_rtt(&mut self, _: Duration) {}
+
+    /// A round-trip time was measured by an ACK.
+    fn on_sample(&mut self, sample: &RttSample) {
+        self.on_rtt(sample.rtt);
+    }
+
+    /// An ACK, before anything else comes of it. Only of a law that [hears ACKs](Self::HEARS_ACKS).
+    fn on_acked(&mut self, _: &Acked) {}
 
     /// Congestion; before [`left`](Self::left).
     fn on_congestion(&mut self, _: &Congestion) {}
 
     /// The seed of random choices.
     fn on_seed(&mut self, _: u64) {}
+}
+
+/// A rule with one word, which is Linux's form of the law under `linux`.
+pub trait Paper: Rule {
+    /// The words.
+    const WORDS: &'static [Word<LawForm>];
+
+    /// The description.
+    const ABOUT: About;
 }
 
 /// A law of a paper.
@@ -59,6 +94,28 @@ pub struct Published<R> {
     /// The window before the last reduction.
     undo: Option<Window>,
     pub(super) rule: R,
+}
+
+impl<R: Paper> Described for Published<R> {
+    type Settings = LawForm;
+
+    const WORDS: &'static [Word<LawForm>] = R::WORDS;
+}
+
+impl<R: Paper> Law for Published<R> {
+    const ABOUT: About = R::ABOUT;
+
+    fn make(_: LawForm) -> Self {
+        Self::default()
+    }
+
+    fn published(_: LawForm) -> LawForm {
+        LawForm::Published
+    }
+
+    fn is_same(_: LawForm, _: LawForm) -> bool {
+        true
+    }
 }
 
 impl<R: Rule> Published<R> {
@@ -82,11 +139,11 @@ impl<R: Rule> Published<R> {
 impl<R: Rule> Growth for Published<R> {
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         let mss = ack.mss;
-        if let Some((left, lowers)) = self.rule.judge(ack, self.segments(mss)) {
-            let left = whole_bytes(left, mss).max(mss.bytes());
-            self.window.cwnd = self.window.cwnd.min(left);
-            if lowers {
-                self.window.ssthresh = Some(self.window.cwnd.max(mss.times(2)));
+        let in_slow_start = slow_start.is_some();
+        if let Some(settled) = self.rule.judge(ack, self.segments(mss), in_slow_start) {
+            self.window.cwnd = whole_bytes(settled.cwnd, mss).max(mss.bytes());
+            if let Some(ssthresh) = settled.ssthresh {
+                self.window.ssthresh = Some(whole_bytes(ssthresh, mss).max(mss.times(2)));
             }
             self.credit = 0.0;
             return;
@@ -120,7 +177,15 @@ impl<R: Rule> Growth for Published<R> {
     }
 
     fn on_rtt(&mut self, sample: &RttSample) {
-        self.rule.on_rtt(sample.rtt);
+        self.rule.on_sample(sample);
+    }
+
+    fn hears_acks(&self) -> bool {
+        R::HEARS_ACKS
+    }
+
+    fn on_acked(&mut self, acked: &Acked) {
+        self.rule.on_acked(acked);
     }
 
     fn on_established(&mut self, established: &Established) {

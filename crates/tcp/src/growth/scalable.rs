@@ -2,10 +2,10 @@
 //!
 //! The time that a loss costs does not grow with the window: a hundredth of a segment for each that is acknowledged.
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Published, Rule};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Published, Rule};
 use crate::event::{Ack, Congestion};
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// a and b of the paper.
 const A: f64 = 0.01;
@@ -20,9 +20,7 @@ pub struct ScalableRule;
 /// Scalable TCP.
 pub type Scalable = Published<ScalableRule>;
 
-impl Described for Scalable {
-    type Settings = LawForm;
-
+impl Paper for ScalableRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "scalable",
@@ -36,25 +34,11 @@ impl Described for Scalable {
             "Scalable TCP as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Scalable {
     const ABOUT: About = About {
         source: "Kelly 2003, \"Scalable TCP: Improving Performance in Highspeed Wide Area Networks\"",
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl Rule for ScalableRule {

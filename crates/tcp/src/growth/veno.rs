@@ -5,10 +5,10 @@
 
 use ackclock_units::Duration;
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Path, Published, Rule};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Path, Published, Rule};
 use crate::event::{Ack, Congestion};
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// beta: the backlog from which on the path is congested, in segments.
 const CONGESTED: f64 = 3.0;
@@ -22,9 +22,7 @@ pub struct VenoRule {
 /// TCP Veno.
 pub type Veno = Published<VenoRule>;
 
-impl Described for Veno {
-    type Settings = LawForm;
-
+impl Paper for VenoRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "veno",
@@ -38,25 +36,11 @@ impl Described for Veno {
             "TCP Veno as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Veno {
     const ABOUT: About = About {
         source: "Fu and Liew 2003, \"TCP Veno: TCP Enhancement for Transmission Over Wireless Access Networks\"",
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl VenoRule {

@@ -3,7 +3,7 @@
 use ackclock_units::Instant;
 
 use super::contract::{About, Law};
-use super::linux::{Linux, Module, Step, Window, micros};
+use super::linux::{Linux, Module, Step, VegasTimes, Window};
 use crate::event::{Acked, CaState, SendStart, Signal, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -11,18 +11,13 @@ use crate::words::{ANY, Described, Slot, Word};
 const CONGESTED: u64 = 3 << 1;
 /// The samples before which the law is Reno's.
 const SAMPLES: u64 = 3;
-/// No round-trip time, in microseconds: `0x7fffffff`.
-const NONE: u64 = 0x7fff_ffff;
 
 /// Veno.
 #[derive(Clone, Copy, Debug)]
 pub struct Veno {
     /// `doing_veno_now`: otherwise the law is Reno's.
     enabled: bool,
-    samples: u64,
-    /// In microseconds: the least since the last silence, and since the last ACK that was judged.
-    base_rtt: u64,
-    min_rtt: u64,
+    times: VegasTimes,
     /// The backlog in halves of a packet.
     backlog: u64,
     /// `inc`: the next full credit buys a packet.
@@ -31,7 +26,7 @@ pub struct Veno {
 
 impl Default for Veno {
     fn default() -> Self {
-        Self { enabled: true, samples: 0, base_rtt: NONE, min_rtt: NONE, backlog: 0, buys: true }
+        Self { enabled: true, times: VegasTimes::default(), backlog: 0, buys: true }
     }
 }
 
@@ -39,12 +34,13 @@ impl Veno {
     /// `veno_init`.
     const fn begin(&mut self) {
         self.enabled = true;
-        (self.base_rtt, self.min_rtt) = (NONE, NONE);
+        self.times.forget_base();
+        self.times.forget_least();
         self.buys = true;
     }
 
     fn grow_by_backlog(&mut self, window: &mut Window, acked: u64) {
-        let empty = window.cwnd * self.base_rtt * 2 / self.min_rtt;
+        let empty = window.cwnd * self.times.base * 2 / self.times.least;
         self.backlog = (window.cwnd * 2).saturating_sub(empty);
         let acked = if window.in_slow_start() { window.slow_start(acked) } else { acked };
         if acked == 0 {
@@ -92,12 +88,7 @@ impl Module for Veno {
     const HEARS_ACKS: bool = true;
 
     fn on_acked(&mut self, _: &mut Window, acked: &Acked, _: u64) {
-        let Some(rtt) = acked.rtt else { return };
-        // The kernel adds one so that no sample is zero.
-        let rtt = micros(rtt) + 1;
-        self.base_rtt = self.base_rtt.min(rtt);
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.samples += 1;
+        self.times.on_acked(acked);
     }
 
     fn grow(&mut self, window: &mut Window, step: &Step) {
@@ -108,13 +99,13 @@ impl Module for Veno {
         if !step.limited {
             return;
         }
-        if self.samples < SAMPLES {
+        if self.times.samples < SAMPLES {
             window.grow_as_reno(step);
         } else {
             self.grow_by_backlog(window, step.acked);
             window.cwnd = window.cwnd.max(2);
         }
-        self.min_rtt = NONE;
+        self.times.forget_least();
     }
 
     fn ssthresh(&mut self, window: &Window, _: Signal, _: Instant) -> u64 {
@@ -124,7 +115,7 @@ impl Module for Veno {
     fn on_state(&mut self, _: &mut Window, change: &StateChange) {
         self.enabled = change.to == CaState::Open;
         if self.enabled {
-            self.min_rtt = NONE;
+            self.times.forget_least();
         }
     }
 

@@ -5,10 +5,10 @@
 use ackclock_packet::Seq;
 use ackclock_units::Duration;
 
-use super::contract::{About, Law, LawForm};
-use super::published::{Published, Rule};
+use super::contract::{About, LawForm};
+use super::published::{Paper, Published, Rule, Settled};
 use crate::event::{Ack, Congestion};
-use crate::words::{Described, Word};
+use crate::words::Word;
 
 /// Qmax, alpha: the most segments that may wait.
 const MOST_WAITING: f64 = 80.0;
@@ -44,9 +44,7 @@ pub struct YeahRule {
 /// `YeAH`.
 pub type Yeah = Published<YeahRule>;
 
-impl Described for Yeah {
-    type Settings = LawForm;
-
+impl Paper for YeahRule {
     const WORDS: &'static [Word<LawForm>] = &[
         Word::alone(
             "yeah",
@@ -60,29 +58,15 @@ impl Described for Yeah {
             "YeAH as the paper has it, which is the form of `rfc` and `ns2`",
         ),
     ];
-}
 
-impl Law for Yeah {
     const ABOUT: About = About {
         source: "Baiocchi, Castellani and Vacirca 2007, \"YeAH-TCP: Yet Another Highspeed TCP\"",
         ..About::PLAIN
     };
-
-    fn make(_: LawForm) -> Self {
-        Self::default()
-    }
-
-    fn published(_: LawForm) -> LawForm {
-        LawForm::Published
-    }
-
-    fn is_same(_: LawForm, _: LawForm) -> bool {
-        true
-    }
 }
 
 impl YeahRule {
-    fn judge_round(&mut self, cwnd: f64, rtt: f64, base: f64) -> Option<(f64, bool)> {
+    fn judge_round(&mut self, cwnd: f64, rtt: f64, base: f64) -> Option<Settled> {
         let delay = rtt - base;
         self.queue = cwnd * delay / rtt.max(1e-9);
         let mut window = None;
@@ -100,12 +84,12 @@ impl YeahRule {
             }
             self.slow_rounds = 0;
         }
-        window.map(|window| (window, true))
+        window.map(Settled::avoiding)
     }
 }
 
 impl Rule for YeahRule {
-    fn judge(&mut self, ack: &Ack, cwnd: f64) -> Option<(f64, bool)> {
+    fn judge(&mut self, ack: &Ack, cwnd: f64, _: bool) -> Option<Settled> {
         let end = *self.end.get_or_insert(ack.nxt);
         if ack.una <= end {
             return None;
@@ -152,7 +136,7 @@ mod tests {
     /// A rule that has judged a round with `cwnd` at `rtt` where the base is 100 ms, and the window that it asks for.
     fn judged(cwnd: f64, rtt: f64) -> (YeahRule, f64) {
         let mut rule = YeahRule { reno: 2.0, ..YeahRule::default() };
-        let asked = rule.judge_round(cwnd, rtt, 0.1).map_or(cwnd, |(window, _)| window);
+        let asked = rule.judge_round(cwnd, rtt, 0.1).map_or(cwnd, |settled| settled.cwnd);
         (rule, asked)
     }
 

@@ -5,7 +5,7 @@ use ackclock_packet::Seq;
 use ackclock_units::Instant;
 
 use super::contract::{About, Law};
-use super::linux::{Linux, Module, Step, Window, micros};
+use super::linux::{Linux, Module, Step, VegasTimes, Window};
 use crate::event::{Acked, CaState, SendStart, Signal, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -25,18 +25,13 @@ const ZETA: u64 = 50;
 const SCALABLE: u64 = 100;
 /// The fewest samples that a round is judged by.
 const SAMPLES: u64 = 3;
-/// No round-trip time, in microseconds.
-const NONE: u64 = 0x7fff_ffff;
 
 /// `YeAH`.
 #[derive(Clone, Copy, Debug)]
 pub struct Yeah {
     /// SND.NXT when the round began.
     round: Seq,
-    samples: u64,
-    /// In microseconds: the least since the last silence, and of the round.
-    base_rtt: u64,
-    min_rtt: u64,
+    times: VegasTimes,
     /// `lastQ`: packets waiting in the last round.
     queue: u64,
     /// `doing_reno_now`: rounds of the slow mode.
@@ -51,9 +46,7 @@ impl Default for Yeah {
     fn default() -> Self {
         Self {
             round: Seq::FIRST_BYTE,
-            samples: 0,
-            base_rtt: NONE,
-            min_rtt: NONE,
+            times: VegasTimes::default(),
             queue: 0,
             slow_rounds: 0,
             fast_rounds: 0,
@@ -65,14 +58,14 @@ impl Default for Yeah {
 impl Yeah {
     const fn begin_round(&mut self, nxt: Seq) {
         self.round = nxt;
-        self.samples = 0;
-        self.min_rtt = NONE;
+        self.times.samples = 0;
+        self.times.forget_least();
     }
 
     fn judge(&mut self, window: &mut Window) {
-        let delay = self.min_rtt - self.base_rtt;
-        let queue = window.cwnd * delay / self.min_rtt;
-        if queue > ALPHA || delay > self.base_rtt / PHI {
+        let delay = self.times.least - self.times.base;
+        let queue = window.cwnd * delay / self.times.least;
+        if queue > ALPHA || delay > self.times.base / PHI {
             if queue > ALPHA && window.cwnd > self.reno {
                 window.cwnd -= queue.min(window.cwnd >> EPSILON);
                 window.cwnd = window.cwnd.max(self.reno);
@@ -120,12 +113,7 @@ impl Module for Yeah {
     const HEARS_ACKS: bool = true;
 
     fn on_acked(&mut self, _: &mut Window, acked: &Acked, _: u64) {
-        let Some(rtt) = acked.rtt else { return };
-        // The kernel adds one so that no sample is zero.
-        let rtt = micros(rtt) + 1;
-        self.base_rtt = self.base_rtt.min(rtt);
-        self.min_rtt = self.min_rtt.min(rtt);
-        self.samples += 1;
+        self.times.on_acked(acked);
     }
 
     fn grow(&mut self, window: &mut Window, step: &Step) {
@@ -139,7 +127,7 @@ impl Module for Yeah {
             window.avoid(if fast { window.cwnd.min(SCALABLE) } else { window.cwnd }, acked);
         }
         if step.una > self.round {
-            if self.samples >= SAMPLES {
+            if self.times.samples >= SAMPLES {
                 self.judge(window);
             }
             self.begin_round(step.nxt);
@@ -165,7 +153,7 @@ impl Module for Yeah {
     }
 
     fn on_send_start(&mut self, start: &SendStart) {
-        self.base_rtt = NONE;
+        self.times.forget_base();
         self.begin_round(start.nxt);
     }
 }

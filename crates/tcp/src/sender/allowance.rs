@@ -263,6 +263,7 @@ impl Allowance {
                 let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss };
                 self.growth.on_recovery_end(&end);
                 self.growth.on_complete();
+                self.settle_first_repair(mss);
             }
             Outcome::PartlyRepaired { restart_timer } => return restart_timer,
             Outcome::LossFound => self.on_congestion(view, Signal::Loss, stats),

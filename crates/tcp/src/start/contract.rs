@@ -35,6 +35,22 @@ pub trait SlowStart: Debug + Send {
 
     /// In the states of Linux: the retransmission timer expired, when SND.NXT was `nxt`.
     fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
+
+    /// True if the law has a word on the window during the first repair ([`in_repair`](Self::in_repair)).
+    fn follows_repair(&self) -> bool {
+        false
+    }
+
+    /// An ACK of a repair that began with the growth law's reduction to `reduced_to`: it delivers so much, and so much was
+    /// found lost since. The window to propose, if any.
+    fn in_repair(&mut self, _reduced_to: Bytes, _delivered: Bytes, _lost: Bytes) -> Option<Bytes> {
+        None
+    }
+
+    /// All is repaired: the window, and with it the threshold, to propose, if any.
+    fn after_repair(&mut self) -> Option<Bytes> {
+        None
+    }
 }
 
 /// The beginning of data: the second of a sender's four choices.
@@ -64,6 +80,21 @@ pub trait Start: Debug + Send {
 
     /// See [`SlowStart::on_timeout`].
     fn on_timeout(&mut self, _now: Instant, _nxt: Seq) {}
+
+    /// See [`SlowStart::follows_repair`].
+    fn follows_repair(&self) -> bool {
+        false
+    }
+
+    /// See [`SlowStart::in_repair`].
+    fn in_repair(&mut self, _reduced_to: Bytes, _delivered: Bytes, _lost: Bytes) -> Option<Bytes> {
+        None
+    }
+
+    /// See [`SlowStart::after_repair`].
+    fn after_repair(&mut self) -> Option<Bytes> {
+        None
+    }
 }
 
 /// A slow-start law that names can choose.
@@ -79,4 +110,7 @@ pub trait Law: SlowStart + Described {
 
     /// True if slow start may end before anything is lost.
     const LEAVES_EARLY: bool = false;
+
+    /// True if an ACK may add more than what it acknowledges.
+    const OUTGROWS_ACKS: bool = false;
 }

@@ -1,12 +1,13 @@
 //! The use of the window, as the growth law and the idle rule are told it.
 
-use ackclock_units::Bytes;
+use ackclock_units::{Bytes, Mss};
 
 use super::{Allowance, Taken, View};
 use crate::event::{Ack, Proposal, Why};
 use crate::idle::{Idle, Usage};
 use crate::recovery::Recovery;
 use crate::sender::stats::SenderStats;
+use crate::start::Start;
 
 impl Allowance {
     /// An ACK as the four choices see it.
@@ -93,6 +94,36 @@ impl Allowance {
         match (at_most, by_use) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
+        }
+    }
+
+    /// A slow-start law may have a word on the window during the first repair.
+    pub(in crate::sender) fn follow_repair(
+        &mut self,
+        view: View<'_>,
+        taken: &Taken,
+        stats: &SenderStats,
+    ) {
+        let (recovery, mss) = (view.flight.recovery(), view.mss());
+        if !self.start.follows_repair() || !recovery.in_recovery() {
+            return;
+        }
+        let tally = view.flight.tally(mss);
+        let again = Bytes::new(stats.retransmitted_bytes - self.again_at_loss);
+        let lost = again + mss.times(tally.lost.saturating_sub(tally.resent));
+        let delivered = recovery.newly_delivered().unwrap_or(taken.newly_acked);
+        if let Some(window) = self.start.in_repair(self.reduced_to, delivered, lost) {
+            let cwnd = Some(window.max(mss.times(2)));
+            self.growth.rebase(&Proposal { cwnd, ssthresh: None, mss, why: Why::Jump });
+        }
+    }
+
+    /// It may have one on what the first repair leaves.
+    pub(super) fn settle_first_repair(&mut self, mss: Mss) {
+        if let Some(window) = self.start.after_repair() {
+            let window = Some(window.max(mss.times(2)));
+            let (cwnd, ssthresh) = (window, window);
+            self.growth.rebase(&Proposal { cwnd, ssthresh, mss, why: Why::Jump });
         }
     }
 

@@ -126,6 +126,7 @@ impl Allowance {
         self.reopen(view);
         let at_most = self.at_most_after_repair(view, at_most, stats);
         self.end_reduction(view, at_most);
+        self.settle_first_repair(view.mss());
     }
 
     /// `tcp_enter_recovery`.
