@@ -156,6 +156,7 @@ laws! {
     yeah::Yeah Box,
     illinois::Illinois Box,
     bic::Bic,
+    lp::Lp Box,
     scalable_linux::ScalableLinux,
     hybla_linux::HyblaLinux,
     htcp_linux::HtcpLinux Box,
@@ -168,6 +169,8 @@ laws! {
     lp_linux::LpLinux,
     ledbat::Ledbat Box,
     ledbatpp::LedbatPlusPlus Box,
+    copa::Copa Box,
+    c4::C4 Box,
     visitor::Visitor,
 }
 
