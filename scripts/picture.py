@@ -15,8 +15,11 @@ import polars as pl
 
 from ackclock.plots.style import to_svg
 from ackclock.studies.altman1997 import figures as altman1997
+from ackclock.studies.aqm import figures as aqm
 from ackclock.studies.biswas2010 import figures as biswas2010, live as biswas2010_live
 from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
+from ackclock.studies.laws import figures as laws
+from ackclock.studies.laws.predicates import LIMIT as LAWS_LIMIT
 from ackclock.studies.response import figures as response
 from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
@@ -88,6 +91,48 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         lambda table: biswas2010.videos(table("video_means"), tuple(VIDEO_RULES)),
         "How long a segment of video takes",
         "CUBIC and Reno under each idle rule, at 20 and 200 ms",
+    ),
+    "laws-response": (
+        "laws",
+        lambda table: laws.response(table("response"), LAWS_LIMIT),
+        "Mean windows of ten laws over the loss rate",
+        "Simulations, and the ratio to the papers' formulas",
+    ),
+    "laws-sharing": (
+        "laws",
+        lambda table: laws.sharing(table("sharing")),
+        "Shares of each law beside CUBIC and Reno",
+        "By the buffer, in per cent of the goodput",
+    ),
+    "laws-delay": (
+        "laws",
+        lambda table: laws.delay(table("delay")),
+        "One flow of each law behind a large buffer",
+        "The part of the capacity, and the mean delay in the queue",
+    ),
+    "laws-fairness": (
+        "laws",
+        lambda table: laws.fairness(table("fairness")),
+        "Two flows of each law",
+        "Jain's index, and the time of a late flow to its share",
+    ),
+    "aqm-tradeoff": (
+        "aqm",
+        lambda table: aqm.tradeoff(table("friendly"), table("ellipse")),
+        "Delay and goodput of one flow behind each discipline",
+        "Reno and CUBIC, and the delay over time",
+    ),
+    "aqm-unresponsive": (
+        "aqm",
+        lambda table: aqm.unresponsive(table("unresponsive")),
+        "A flow beside traffic that answers to nothing",
+        "The part of the capacity that it keeps",
+    ),
+    "aqm-rtt": (
+        "aqm",
+        lambda table: aqm.rtt(table("rtt")),
+        "Shares of two flows with different round-trip times",
+        "A flow of 100 ms beside one of 5 to 560 ms",
     ),
     "response-windows": (
         "response",

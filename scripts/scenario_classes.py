@@ -286,7 +286,9 @@ Queues of a scenario: the packets in front of a link, and the order in which the
 The disciplines, and the sources of their defaults, stand in ``docs/queues``.
 """,
         classes=(
-            Class("Queue", "QueueSpec", "limit kind counts_in_service mark drop", ("droptail", "fair")),
+            Class(
+                "Queue", "QueueSpec", "limit kind counts_in_service mark drop", ("droptail", "fair")
+            ),
             Class(
                 "Red",
                 "QueueSpec",
