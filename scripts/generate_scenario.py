@@ -262,6 +262,9 @@ class Generator:
         elif default is not None:
             # A default is an example itself.
             head = re.sub(r', such as ".*?"', "", head) + f", default {default}"
+        if len(f"    {name} : {head}") > WIDTH:
+            # The words follow, each with its meaning.
+            head = re.sub(r"^\{.*?\}", "str", head)
         meaning: str = value["description"]
         meaning = _with_subject(f"{each.name}.{name}", meaning)
         table = value.get("$ref", "").rpartition("/")[2]

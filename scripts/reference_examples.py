@@ -89,6 +89,43 @@ queue = { kind = "fq_codel", classify = "flow" }
 [topology.bottleneck]
 queue = { kind = "pie", target = "15 ms", limit = "1000 packet" }
 """,
+    "QueueSpec.cobalt": """
+[topology.bottleneck]
+queue = { kind = "cobalt", limit = "200 packet" }
+""",
+    "QueueSpec.fq_cobalt": """
+[topology.bottleneck]
+queue = { kind = "fq_cobalt", classify = "flow" }
+""",
+    "QueueSpec.drr": """
+[topology.bottleneck]
+queue = { kind = "drr", limit = "100 packet" }
+""",
+    "QueueSpec.sfq": """
+[topology.bottleneck]
+queue = { kind = "sfq", perturb = "10 s" }
+""",
+    "QueueSpec.prio": """
+[topology.bottleneck]
+queue = { kind = "prio", limit = "100 packet" }
+
+[[flow]]
+name = "call"
+variant = "cubic"
+dscp = "EF"
+""",
+    "QueueSpec.fq_pie": """
+[topology.bottleneck]
+queue = { kind = "fq_pie", target = "15 ms", ecn = true }
+""",
+    "QueueSpec.cake": """
+[topology.bottleneck]
+queue = { kind = "cake", bandwidth = "9 Mbit/s", link_layer = "docsis", ack_filter = "conservative" }
+""",
+    "OutageSpec": """
+[topology.bottleneck]
+outage = { on = "10 s", off = "500 ms" }
+""",
     "PeriodicLoss": """
 [topology.bottleneck]
 loss = { every = 1000, first = 100 }

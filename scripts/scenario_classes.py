@@ -103,7 +103,7 @@ class Module:
 
 #: The router's keys, and others that a link has for both ways or for the way back.
 _OFF = 'Literal["off"]'
-_LINK = "queue loss reverse reorder duplicate corrupt channel quick_start rcp xcp jitter"
+_LINK = "queue loss reverse reorder duplicate corrupt channel quick_start rcp xcp jitter outage"
 _LINK_DEFAULTS = {"loss": 0.0, "duplicate": 0.0, "corrupt": 0.0}
 
 MODULES: Mapping[str, Module] = {
@@ -222,13 +222,13 @@ Parameters are written as the quantity is: text with a unit, or a number where t
                 "Flow",
                 "Flow",
                 "variant app name count profile tcp start stagger from_node=from to_node=to "
-                "endpoint network",
+                "endpoint network dscp",
                 defaults={"name": None, "count": 1, "network": "ipv4"},
             ),
             Class(
                 "CrossTraffic",
                 "CrossTraffic",
-                "link rate size kind name direction phase start stop",
+                "link rate size kind name direction phase start stop dscp",
                 defaults={"kind": "poisson", "start": "0 s"},
             ),
         ),
@@ -256,9 +256,15 @@ Parameters are written as the quantity is: text with a unit, or a number where t
         classes=(
             Class("Reorder", "ReorderSpec", "share delay"),
             Class(
+                "Outage",
+                "OutageSpec",
+                "on off periodic holds direction",
+                defaults={"periodic": False, "holds": False},
+            ),
+            Class(
                 "Reverse",
                 "ReverseSpec",
-                f"rate delay {_LINK.replace('reverse ', '')}",
+                f"rate delay {_LINK.replace('reverse ', '').replace(' outage', '')}",
             ),
             Class("Link", "LinkSpec", f"rate delay {_LINK}", defaults=_LINK_DEFAULTS),
             Class(
@@ -271,7 +277,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class(
                 "Path",
                 "Topology",
-                "rate rtt buffer queue loss reorder channel jitter",
+                "rate rtt buffer queue loss reorder channel jitter outage",
                 ("path",),
                 defaults={"loss": 0.0},
             ),
@@ -287,7 +293,11 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
 """,
         classes=(
             Class(
-                "Queue", "QueueSpec", "limit kind counts_in_service mark drop", ("droptail", "fair")
+                "Queue",
+                "QueueSpec",
+                "limit kind counts_in_service mark drop",
+                ("droptail", "fair"),
+                defaults={"drop": "tail"},
             ),
             Class(
                 "Red",
@@ -315,7 +325,42 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
                 "rate burst excess peak peak_burst marks limit",
                 ("policer",),
             ),
-            OneOf("AnyQueue", "read_queue", "QueueSpec", "Queue Red CoDel FqCoDel Pie Policer"),
+            Class(
+                "Cobalt",
+                "QueueSpec",
+                "target interval limit ecn increase decrease blue_threshold ce_threshold",
+                ("cobalt",),
+            ),
+            Class(
+                "FqCobalt",
+                "QueueSpec",
+                "target interval limit ecn quantum classify queues increase decrease "
+                "blue_threshold ce_threshold",
+                ("fq_cobalt",),
+            ),
+            Class("Drr", "QueueSpec", "quantum limit", ("drr",)),
+            Class("Sfq", "QueueSpec", "limit quantum flows depth divisor drop perturb", ("sfq",)),
+            Class("Prio", "QueueSpec", "bands limit", ("prio",)),
+            Class(
+                "FqPie",
+                "QueueSpec",
+                "target update limit alpha beta burst byte_mode ecn mark_below quantum classify "
+                "queues",
+                ("fq_pie",),
+            ),
+            Class(
+                "Cake",
+                "QueueSpec",
+                "bandwidth rtt tins isolation link_layer overhead mpu framing target limit "
+                "ack_filter wash ingress",
+                ("cake",),
+            ),
+            OneOf(
+                "AnyQueue",
+                "read_queue",
+                "QueueSpec",
+                "Queue Red CoDel FqCoDel Pie Policer Cobalt FqCobalt Drr Sfq Prio FqPie Cake",
+            ),
         ),
     ),
     "quick_start": Module(
@@ -458,7 +503,7 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "Traffic",
                 "Traffic",
                 "name variant arrivals app utilisation profile tcp count start stop clients "
-                "from_node=from to_node=to access endpoint network",
+                "from_node=from to_node=to access endpoint network dscp",
                 defaults={"start": "0 s", "network": "ipv4"},
             ),
         ),

@@ -98,6 +98,7 @@ from .links import (
     Graph as Graph,
     GraphLink as GraphLink,
     Link as Link,
+    Outage as Outage,
     Path as Path,
     Reorder as Reorder,
     Reverse as Reverse,
@@ -113,12 +114,19 @@ from .pairs import (
     pairwise as pairwise,
 )
 from .queues import (
+    Cake as Cake,
     CoDel as CoDel,
+    Cobalt as Cobalt,
+    Drr as Drr,
     FqCoDel as FqCoDel,
+    FqCobalt as FqCobalt,
+    FqPie as FqPie,
     Pie as Pie,
     Policer as Policer,
+    Prio as Prio,
     Queue as Queue,
     Red as Red,
+    Sfq as Sfq,
 )
 from .quick_start import (
     Admission as Admission,

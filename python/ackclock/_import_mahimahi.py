@@ -63,7 +63,8 @@ def _mm_delay(words: Words, up: Way, down: Way) -> None:
 
 
 def _mm_queues(words: Words, up: Way, down: Way) -> None:
-    kinds = {"infinite": "droptail", "droptail": "droptail", "codel": "codel", "pie": "pie"}
+    kinds = {kind: kind for kind in ("droptail", "codel", "pie")}
+    kinds |= dict.fromkeys(("infinite", "drophead"), "droptail")
     while words.peek().startswith("--"):
         option, _, value = words.take("mm-link").partition("=")
         way = up if option.startswith("--uplink") else down
@@ -71,6 +72,8 @@ def _mm_queues(words: Words, up: Way, down: Way) -> None:
             if value not in kinds:
                 raise BadInput(f"import: queue `{value}` has no counterpart{nearest(value, kinds)}")
             way.keys["queue"] = {"kind": kinds[value]}
+            if value == "drophead":
+                way.keys["queue"]["drop"] = "head"
         elif option.endswith("-queue-args"):
             queue = way.keys.setdefault("queue", {"kind": "droptail"})
             for pair in value.strip("\"'").split(","):
@@ -85,8 +88,27 @@ def _mm_queues(words: Words, up: Way, down: Way) -> None:
             way.notes.append(f"`{option}`")
 
 
+def _outages(shell: str) -> Callable[[Words, Way, Way], None]:
+    """Return a reader of a shell whose link is on and off by turns."""
+
+    def read(words: Words, up: Way, _: Way) -> None:
+        direction = {"uplink": "forward", "downlink": "reverse"}.get(words.take(shell))
+        if direction is None:
+            raise BadInput(f"import: {shell}: expected `uplink` or `downlink`")
+        on, off = (quantity(words.take(shell), {"": 1.0}, shell, "5") for _ in range(2))
+        if "outage" in up.keys:
+            up.notes.append(f"a second outage, `{shell}` of {on:g} s and {off:g} s")
+            return
+        outage = {"on": f"{on:.9g} s", "off": f"{off:.9g} s", "direction": direction}
+        up.keys["outage"] = {**outage, **({} if shell == "mm-onoff" else {"periodic": True})}
+
+    return read
+
+
 _SHELLS: Mapping[str, Callable[[Words, Way, Way], None]] = {
     "mm-delay": _mm_delay,
     "mm-loss": _mm_loss,
     "mm-link": _mm_link,
+    "mm-onoff": _outages("mm-onoff"),
+    "mm-intermittent": _outages("mm-intermittent"),
 }

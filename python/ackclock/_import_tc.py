@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ackclock._import_queues import cake, drr, fq_pie, head_drop, prio, sfq
 from ackclock._import_words import (
     Way,
     Words,
@@ -473,6 +474,12 @@ _DISCIPLINES: Mapping[str, Callable[[Words, Way, bool], None]] = {
         "fq_codel", target="target", interval="interval", quantum="quantum", flows="queues"
     ),
     "codel": _queue("codel", target="target", interval="interval"),
+    "cake": cake,
+    "fq_pie": fq_pie,
+    "sfq": sfq,
+    "drr": drr,
+    "prio": prio,
+    "pfifo_head_drop": head_drop,
     "pie": _queue("pie", target="target", tupdate="update"),
     "pfifo": _queue("droptail", limit="packets"),
     "bfifo": _queue("droptail", limit="bytes"),

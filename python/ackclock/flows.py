@@ -49,6 +49,9 @@ class Flow(Table):
         The network protocol in a live run. A simulation's packets are those of IPv4 always, 20
         bytes shorter than those of IPv6. ``"ipv4"``: IPv4: 40 bytes of headers with TCP's.
         ``"ipv6"``: IPv6: 60 bytes.
+    dscp : str (dscp, such as "EF"), optional
+        The DSCP of its packets, both ways, for disciplines that sort by it; default: CS0. It
+        changes nothing else, and in a live run packets do not carry it.
     """
 
     variant: str
@@ -63,6 +66,7 @@ class Flow(Table):
     to_node: str | None = key(default=None, name="to")
     endpoint: Literal["kernel", "ackclock"] | None = None
     network: Literal["ipv4", "ipv6"] = "ipv4"
+    dscp: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,8 @@ class CrossTraffic(Table):
         When it begins.
     stop : str (duration, such as "30 ms"), optional
         When it ends; default: with the run.
+    dscp : str (dscp, such as "EF"), optional
+        The DSCP of its packets, for disciplines that sort by it; default: CS0.
     """
 
     link: str
@@ -102,3 +108,4 @@ class CrossTraffic(Table):
     phase: float | None = None
     start: str = "0 s"
     stop: str | None = None
+    dscp: str | None = None

@@ -104,7 +104,7 @@ def _keys(way: Way, beside: Way | None = None) -> Iterator[str]:
     for key in () if beside is None else beside.keys:
         if key not in keys and key in _NEUTRAL:
             keys[key] = _NEUTRAL[key]
-        elif key not in keys:
+        elif key not in keys and key != "outage":
             # A shaper in front of the free wire would be slower than that.
             keys[key] = {"kind": "shaper", "burst": "1 GB", "peak": "10 Gbit/s"}
     for key, value in keys.items():

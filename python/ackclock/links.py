@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, each, key, one_of
 from ackclock.channels import Channel, Loss, read_channel, read_loss
@@ -20,6 +20,7 @@ __all__ = [
     "Graph",
     "GraphLink",
     "Link",
+    "Outage",
     "Path",
     "Reorder",
     "Reverse",
@@ -44,6 +45,34 @@ class Reorder(Table):
 
     share: float | str
     delay: str
+
+
+@dataclass(frozen=True)
+class Outage(Table):
+    """Outages of a link (a Markov process of two states).
+
+    It is on at the start, then off and on by turns.
+
+    Attributes
+    ----------
+    on : str (duration, such as "30 ms")
+        The mean time for which it is on, exponentially distributed.
+    off : str (duration, such as "30 ms")
+        The mean time for which it is off.
+    periodic : bool, default False
+        True if the times are always these, and not drawn.
+    holds : bool, default False
+        True if packets wait in the queue while it is off; false if those that the link sends then
+        are lost.
+    direction : {"forward", "reverse"}, optional
+        The direction that they befall; default: both at once.
+    """
+
+    on: str
+    off: str
+    periodic: bool = False
+    holds: bool = False
+    direction: Literal["forward", "reverse"] | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +162,8 @@ class Link(Table):
         on the way of an XCP flow needs it. Default: it takes no part.
     jitter : Jitter, optional
         A delay on top of ``delay`` that varies, both ways.
+    outage : Outage, optional
+        Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
     """
 
     rate: str
@@ -148,6 +179,7 @@ class Link(Table):
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
     jitter: Jitter | None = key(default=None, read=read_jitter)
+    outage: Outage | None = key(default=None, read=Outage.from_table)
 
 
 @dataclass(frozen=True)
@@ -195,6 +227,8 @@ class GraphLink(Table):
         on the way of an XCP flow needs it. Default: it takes no part.
     jitter : Jitter, optional
         A delay on top of ``delay`` that varies, both ways.
+    outage : Outage, optional
+        Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
     """
 
     name: str
@@ -213,6 +247,7 @@ class GraphLink(Table):
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
     jitter: Jitter | None = key(default=None, read=read_jitter)
+    outage: Outage | None = key(default=None, read=Outage.from_table)
 
 
 @dataclass(frozen=True)
@@ -260,6 +295,8 @@ class Path(Table):
         The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
     jitter : Jitter, optional
         A delay on top of the round trip's halves that varies, both ways.
+    outage : Outage, optional
+        Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
     """
 
     KIND: ClassVar[str | None] = "path"
@@ -272,6 +309,7 @@ class Path(Table):
     reorder: Reorder | None = key(default=None, read=Reorder.from_table)
     channel: Channel | None = key(default=None, read=read_channel)
     jitter: Jitter | None = key(default=None, read=read_jitter)
+    outage: Outage | None = key(default=None, read=Outage.from_table)
 
 
 @dataclass(frozen=True)

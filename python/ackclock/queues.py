@@ -12,7 +12,23 @@ from typing import ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, key, one_of
 
-__all__ = ["AnyQueue", "CoDel", "FqCoDel", "Pie", "Policer", "Queue", "Red", "read_queue"]
+__all__ = [
+    "AnyQueue",
+    "Cake",
+    "CoDel",
+    "Cobalt",
+    "Drr",
+    "FqCoDel",
+    "FqCobalt",
+    "FqPie",
+    "Pie",
+    "Policer",
+    "Prio",
+    "Queue",
+    "Red",
+    "Sfq",
+    "read_queue",
+]
 
 
 @dataclass(frozen=True)
@@ -36,12 +52,17 @@ class Queue(Table):
         The length of the queue from which an arrival is marked with congestion (ECN), in the units
         of ``limit`` and counted like it. Packets that do not ask for ECN are not marked. Default:
         no packet is marked.
+    drop : {"tail", "head"}, default "tail"
+        The packet that is dropped where the queue is full: the one that comes ("tail"), or those
+        that have waited longest ("head"), so that their senders hear of it a queueing delay
+        earlier. ``"tail"``: The one that comes. ``"head"``: Those that have waited longest.
     """
 
     limit: str = "unlimited"
     kind: Literal["droptail", "fair"] = key(default="droptail", always=True)
     counts_in_service: bool = False
     mark: str | None = None
+    drop: Literal["tail", "head"] = "tail"
 
 
 @dataclass(frozen=True)
@@ -262,6 +283,352 @@ class Policer(Table):
     limit: str = "unlimited"
 
 
-AnyQueue: TypeAlias = Queue | Red | CoDel | FqCoDel | Pie | Policer
+@dataclass(frozen=True)
+class Cobalt(Table):
+    """COBALT (Høiland-Jørgensen, Täht and Morton 2018).
 
-read_queue = one_of(Queue, Red, CoDel, FqCoDel, Pie, Policer)
+    Controlled delay drops or marks at the head while the delay stands above a target, and BLUE
+    drops at random once the queue has been full.
+
+    Attributes
+    ----------
+    target : str (duration), default "5 ms"
+        The standing delay that is accepted.
+    interval : str (duration), default "100 ms"
+        The time for which the delay may stay above the target: about the longest round trip of the
+        flows.
+    limit : str (limit), default "1000 packet"
+        The most that waits. A full queue also raises the probability of BLUE.
+    ecn : bool, default True
+        True if packets that ask for ECN are marked by CoDel instead of dropped. BLUE drops them all
+        the same.
+    increase : float or str (percent), default 0.00390625
+        The probability by which BLUE drops more when the queue is full, at most once in ``target``.
+    decrease : float or str (percent), default 0.000244140625
+        The probability by which BLUE drops less when the queue is empty, at most once in
+        ``target``.
+    blue_threshold : str (duration, such as "30 ms"), optional
+        The delay from which BLUE drops more as if the queue were full; default: none.
+    ce_threshold : str (duration, such as "30 ms"), optional
+        The delay above which every packet that asks for ECN is marked, for laws such as ``dctcp``;
+        default: none.
+    """
+
+    KIND: ClassVar[str | None] = "cobalt"
+
+    target: str = "5 ms"
+    interval: str = "100 ms"
+    limit: str = "1000 packet"
+    ecn: bool = True
+    increase: float | str = 0.00390625
+    decrease: float | str = 0.000244140625
+    blue_threshold: str | None = None
+    ce_threshold: str | None = None
+
+
+@dataclass(frozen=True)
+class FqCobalt(Table):
+    """Flow queues under COBALT, served by deficit round robin as in RFC 8290.
+
+    Where the buffer is full, the longest flow queue loses a packet from its head.
+
+    Attributes
+    ----------
+    target : str (duration), default "5 ms"
+        The standing delay that is accepted.
+    interval : str (duration), default "100 ms"
+        The time for which the delay may stay above the target: about the longest round trip of the
+        flows.
+    limit : str (limit), default "10240 packet"
+        The most that waits, in all flow queues together.
+    ecn : bool, default True
+        True if packets that ask for ECN are marked by CoDel instead of dropped. BLUE drops them all
+        the same.
+    quantum : str (bytes), default "1514 B"
+        The bytes that a flow queue sends in its turn.
+    classify : {"hash", "flow"}, default "hash"
+        The way to a packet's flow queue. ``"hash"``: By a salted hash of its flow: flows may meet
+        in one queue. ``"flow"``: Each flow and each cross-traffic source has a queue of its own.
+    queues : int, optional
+        The number of flow queues that a hash leads to, with ``classify = "hash"`` alone; 1024 if
+        left out.
+    increase : float or str (percent), default 0.00390625
+        The probability by which BLUE drops more when the queue is full, at most once in ``target``.
+    decrease : float or str (percent), default 0.000244140625
+        The probability by which BLUE drops less when the queue is empty, at most once in
+        ``target``.
+    blue_threshold : str (duration, such as "30 ms"), optional
+        The delay from which BLUE drops more as if the queue were full; default: none.
+    ce_threshold : str (duration, such as "30 ms"), optional
+        The delay above which every packet that asks for ECN is marked, for laws such as ``dctcp``;
+        default: none.
+    """
+
+    KIND: ClassVar[str | None] = "fq_cobalt"
+
+    target: str = "5 ms"
+    interval: str = "100 ms"
+    limit: str = "10240 packet"
+    ecn: bool = True
+    quantum: str = "1514 B"
+    classify: Literal["hash", "flow"] = "hash"
+    queues: int | None = None
+    increase: float | str = 0.00390625
+    decrease: float | str = 0.000244140625
+    blue_threshold: str | None = None
+    ce_threshold: str | None = None
+
+
+@dataclass(frozen=True)
+class Drr(Table):
+    """Deficit round robin (Shreedhar and Varghese 1996).
+
+    One queue a flow and one a cross-traffic source, served in turn by bytes. Where the buffer is
+    full, the longest queue loses its last packet.
+
+    Attributes
+    ----------
+    quantum : str (bytes), default "1500 B"
+        The bytes that a queue may send more in each round.
+    limit : str (limit), default "unlimited"
+        The most that waits, in all queues together.
+    """
+
+    KIND: ClassVar[str | None] = "drr"
+
+    quantum: str = "1500 B"
+    limit: str = "unlimited"
+
+
+@dataclass(frozen=True)
+class Sfq(Table):
+    """Stochastic fairness queueing (McKenney 1990).
+
+    A hash leads each flow to a slot; slots are served in turn by bytes. Where the buffer is full,
+    the longest slot loses a packet.
+
+    Attributes
+    ----------
+    limit : str (limit), default "127 packet"
+        The most that waits, in all slots together.
+    quantum : str (bytes), default "1514 B"
+        The bytes that a slot sends in its turn.
+    flows : int, default 127
+        The most slots in use; a packet that needs another is dropped.
+    depth : int, default 127
+        The most packets in a slot.
+    divisor : int, default 1024
+        The number of values of the hash.
+    drop : {"tail", "head"}, default "tail"
+        The packet that a slot loses: its last ("tail") or its first ("head"). ``"tail"``: The one
+        that comes. ``"head"``: Those that have waited longest.
+    perturb : str (duration, such as "30 ms"), optional
+        The time after which the hash is salted anew; default: never.
+    """
+
+    KIND: ClassVar[str | None] = "sfq"
+
+    limit: str = "127 packet"
+    quantum: str = "1514 B"
+    flows: int = 127
+    depth: int = 127
+    divisor: int = 1024
+    drop: Literal["tail", "head"] = "tail"
+    perturb: str | None = None
+
+
+@dataclass(frozen=True)
+class Prio(Table):
+    """Strict priority by DSCP.
+
+    A band is served only while those before it are empty; within a band packets leave in the order
+    in which they came, and one that finds it full is dropped.
+
+    Attributes
+    ----------
+    bands : {"besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"}, default "diffserv3"
+        The bands. Voice goes before video, best effort and bulk; of ``precedence`` and
+        ``diffserv8`` the last tin goes first. ``"besteffort"``: One class for all. ``"diffserv3"``:
+        Three: bulk (CS1, LE), best effort, voice (EF, VA, CS6, CS7, 4). ``"diffserv4"``: Four: bulk
+        (CS1, LE), best effort, video (AF2x, AF3x, AF4x, CS2, CS3, 4), voice (EF, VA, CS4 to CS7).
+        ``"diffserv8"``: Eight, from LE to CS6 and CS7. ``"precedence"``: Eight, the upper three
+        bits of the DSCP.
+    limit : str (limit), default "unlimited"
+        The most that waits in each band.
+    """
+
+    KIND: ClassVar[str | None] = "prio"
+
+    bands: Literal["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"] = "diffserv3"
+    limit: str = "unlimited"
+
+
+@dataclass(frozen=True)
+class FqPie(Table):
+    """Flow queues under PIE, served by deficit round robin as in RFC 8290.
+
+    An arrival is dropped or marked with the probability of its own flow queue.
+
+    Attributes
+    ----------
+    target : str (duration), default "15 ms"
+        The delay that is aimed at (``QDELAY_REF``).
+    update : str (duration), default "15 ms"
+        The interval at which the probabilities are computed (``T_UPDATE``).
+    limit : str (limit), default "10240 packet"
+        The most that waits, in all flow queues together.
+    alpha : float, default 0.125
+        The weight in the probability of a second of delay beyond the target.
+    beta : float, default 1.25
+        The weight of a second by which the delay has grown.
+    burst : str (duration), default "150 ms"
+        The time for which nothing is dropped as congestion of a flow begins (``MAX_BURST``).
+    byte_mode : bool, default False
+        True if smaller packets are dropped with a smaller probability.
+    ecn : bool, default False
+        True if packets that ask for ECN are marked instead of dropped, while the probability is
+        below ``mark_below``.
+    mark_below : float or str (percent), default 0.1
+        The probability from which packets that ask for ECN are dropped, too.
+    quantum : str (bytes), default "1514 B"
+        The bytes that a flow queue sends in its turn.
+    classify : {"hash", "flow"}, default "hash"
+        The way to a packet's flow queue. ``"hash"``: By a salted hash of its flow: flows may meet
+        in one queue. ``"flow"``: Each flow and each cross-traffic source has a queue of its own.
+    queues : int, optional
+        The number of flow queues that a hash leads to, with ``classify = "hash"`` alone; 1024 if
+        left out.
+    """
+
+    KIND: ClassVar[str | None] = "fq_pie"
+
+    target: str = "15 ms"
+    update: str = "15 ms"
+    limit: str = "10240 packet"
+    alpha: float = 0.125
+    beta: float = 1.25
+    burst: str = "150 ms"
+    byte_mode: bool = False
+    ecn: bool = False
+    mark_below: float | str = 0.1
+    quantum: str = "1514 B"
+    classify: Literal["hash", "flow"] = "hash"
+    queues: int | None = None
+
+
+@dataclass(frozen=True)
+class Cake(Table):
+    """CAKE (Høiland-Jørgensen, Täht and Morton 2018).
+
+    A shaper, classes by DSCP, fairness between hosts and between their flows, and COBALT in each
+    flow queue.
+
+    Attributes
+    ----------
+    bandwidth : str (rate, such as "10 Mbit/s"), optional
+        The rate of the shaper; default: none, and the link sets the pace.
+    rtt : str (duration), default "100 ms"
+        The round-trip time for which it is set: COBALT's interval.
+    tins : {"besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"}, default "diffserv3"
+        The classes of packets, by their DSCP. ``"besteffort"``: One class for all. ``"diffserv3"``:
+        Three: bulk (CS1, LE), best effort, voice (EF, VA, CS6, CS7, 4). ``"diffserv4"``: Four: bulk
+        (CS1, LE), best effort, video (AF2x, AF3x, AF4x, CS2, CS3, 4), voice (EF, VA, CS4 to CS7).
+        ``"diffserv8"``: Eight, from LE to CS6 and CS7. ``"precedence"``: Eight, the upper three
+        bits of the DSCP.
+    isolation : str, default "triple_isolate"
+        The fairness: between flows, hosts, or flows of hosts. ``"flowblind"``: None: one queue for
+        all. ``"srchost"``: Between hosts that send. ``"dsthost"``: Between hosts that receive.
+        ``"hosts"``: Between pairs of hosts. ``"flows"``: Between flows. ``"dual_srchost"``: Between
+        hosts that send, and between the flows of each. ``"dual_dsthost"``: Between hosts that
+        receive, and between the flows of each. ``"triple_isolate"``: Between hosts in both
+        directions, and between the flows of each.
+    link_layer : str, default "raw"
+        The link layer whose headers and cells the shaper counts. ``"raw"``: Packets alone.
+        ``"conservative"``: ATM with more than any link adds: 48 B. ``"ethernet"``: Ethernet with
+        preamble and gap: 38 B, at least 84 B. ``"docsis"``: DOCSIS: 18 B, at least 64 B.
+        ``"pppoe_ptm"``: VDSL with PPP over Ethernet: 30 B, PTM. ``"bridged_ptm"``: VDSL without: 22
+        B, PTM. ``"ipoa_vcmux"``: ADSL: 8 B, ATM. ``"ipoa_llcsnap"``: ADSL: 16 B, ATM.
+        ``"bridged_vcmux"``: ADSL: 24 B, ATM. ``"bridged_llcsnap"``: ADSL: 32 B, ATM.
+        ``"pppoa_vcmux"``: ADSL: 10 B, ATM. ``"pppoa_llc"``: ADSL: 14 B, ATM. ``"pppoe_vcmux"``:
+        ADSL: 32 B, ATM. ``"pppoe_llcsnap"``: ADSL: 40 B, ATM.
+    overhead : str (bytes, such as "1460 B"), optional
+        Bytes that the shaper counts besides each packet; default: those of ``link_layer``.
+    mpu : str (bytes, such as "1460 B"), optional
+        The least bytes that the shaper counts for a packet; default: those of ``link_layer``.
+    framing : {"none", "atm", "ptm"}, optional
+        The cells in which the link layer sends; default: those of ``link_layer``.
+    target : str (duration, such as "30 ms"), optional
+        COBALT's target; default: a twentieth of ``rtt``.
+    limit : str (limit, such as "50 packet"), optional
+        The most that waits, in bytes or time; default: what the shaper sends in four times ``rtt``,
+        at least 4 MiB and at most 10,240 full packets.
+    ack_filter : {"off", "conservative", "aggressive"}, default "off"
+        The filter that drops ACKs which later ones of the flow make needless. ``"off"``: None.
+        ``"conservative"``: At least one older ACK of the flow stays in the queue. ``"aggressive"``:
+        An ACK goes, too, that is the last but one in the queue.
+    wash : bool, default False
+        True if packets have no DSCP any more behind it.
+    ingress : bool, default False
+        True if dropped packets are charged, too, for a shaper behind the bottleneck.
+    """
+
+    KIND: ClassVar[str | None] = "cake"
+
+    bandwidth: str | None = None
+    rtt: str = "100 ms"
+    tins: Literal["besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence"] = "diffserv3"
+    isolation: Literal[
+        "flowblind",
+        "srchost",
+        "dsthost",
+        "hosts",
+        "flows",
+        "dual_srchost",
+        "dual_dsthost",
+        "triple_isolate",
+    ] = "triple_isolate"
+    link_layer: Literal[
+        "raw",
+        "conservative",
+        "ethernet",
+        "docsis",
+        "pppoe_ptm",
+        "bridged_ptm",
+        "ipoa_vcmux",
+        "ipoa_llcsnap",
+        "bridged_vcmux",
+        "bridged_llcsnap",
+        "pppoa_vcmux",
+        "pppoa_llc",
+        "pppoe_vcmux",
+        "pppoe_llcsnap",
+    ] = "raw"
+    overhead: str | None = None
+    mpu: str | None = None
+    framing: Literal["none", "atm", "ptm"] | None = None
+    target: str | None = None
+    limit: str | None = None
+    ack_filter: Literal["off", "conservative", "aggressive"] = "off"
+    wash: bool = False
+    ingress: bool = False
+
+
+AnyQueue: TypeAlias = (
+    Queue
+    | Red
+    | CoDel
+    | FqCoDel
+    | Pie
+    | Policer
+    | Cobalt
+    | FqCobalt
+    | Drr
+    | Sfq
+    | Prio
+    | FqPie
+    | Cake
+)
+
+read_queue = one_of(
+    Queue, Red, CoDel, FqCoDel, Pie, Policer, Cobalt, FqCobalt, Drr, Sfq, Prio, FqPie, Cake
+)

@@ -424,6 +424,9 @@ class Traffic(Table):
         The network protocol in a live run. A simulation's packets are those of IPv4 always, 20
         bytes shorter than those of IPv6. ``"ipv4"``: IPv4: 40 bytes of headers with TCP's.
         ``"ipv6"``: IPv6: 60 bytes.
+    dscp : str (dscp, such as "EF"), optional
+        The DSCP of the packets of its connections, both ways, for disciplines that sort by it;
+        default: CS0. It changes nothing else, and in a live run packets do not carry it.
     """
 
     name: str
@@ -442,6 +445,7 @@ class Traffic(Table):
     access: Access = key(default=Access(), read=Access.from_table)
     endpoint: Literal["kernel", "ackclock"] | None = None
     network: Literal["ipv4", "ipv6"] = "ipv4"
+    dscp: str | None = None
 
     def __post_init__(self) -> None:
         """Freeze the sequence."""

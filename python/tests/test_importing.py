@@ -185,6 +185,79 @@ def test_a_class_of_htb_with_fq_codel() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "queue"),
+    [
+        (
+            "cake bandwidth 18mbit docsis ack-filter nat dual-srchost ingress",
+            {
+                "kind": "cake",
+                "bandwidth": "18 Mbit/s",
+                "link_layer": "docsis",
+                "ack_filter": "conservative",
+                "isolation": "dual_srchost",
+                "ingress": True,
+            },
+        ),
+        (
+            "cake unlimited besteffort oceanic overhead 22 mpu 68 atm memlimit 4mb wash",
+            {
+                "kind": "cake",
+                "tins": "besteffort",
+                "rtt": "300 ms",
+                "overhead": "22 B",
+                "mpu": "68 B",
+                "framing": "atm",
+                "limit": "4194304 B",
+                "wash": True,
+            },
+        ),
+        (
+            "fq_pie limit 500 flows 64 target 20ms tupdate 16ms alpha 2 beta 20 ecn ecn_prob 5",
+            {
+                "kind": "fq_pie",
+                "limit": "500 packet",
+                "queues": 64,
+                "target": "20 ms",
+                "update": "16 ms",
+                "alpha": 0.125,
+                "beta": 1.25,
+                "ecn": True,
+                "mark_below": 0.05,
+            },
+        ),
+        (
+            "sfq perturb 10 quantum 1500 limit 60 depth 30 divisor 512 headdrop",
+            {
+                "kind": "sfq",
+                "perturb": "10 s",
+                "quantum": "1500 B",
+                "limit": "60 packet",
+                "depth": 30,
+                "divisor": 512,
+                "drop": "head",
+            },
+        ),
+        ("drr quantum 600", {"kind": "drr", "quantum": "600 B"}),
+        ("prio bands 3 priomap 1 2 2 2 1 2 0 0", {"kind": "prio"}),
+        ("pfifo_head_drop limit 40", {"kind": "droptail", "drop": "head", "limit": "40 packet"}),
+    ],
+)
+def test_disciplines_of_today(line: str, queue: dict[str, Any]) -> None:
+    found = link("netem", f"tc qdisc replace dev eth0 root {line}")
+    assert found["queue"] == queue
+    assert found["reverse"]["queue"] == {"kind": "droptail"}
+
+
+def test_outages_of_mahimahi() -> None:
+    drawn = link("mahimahi", "mm-delay 20 mm-onoff uplink 5 0.5")
+    assert drawn["outage"] == {"on": "5 s", "off": "0.5 s", "direction": "forward"}
+    fixed = link("mahimahi", "mm-delay 20 mm-intermittent downlink 2 1")
+    expected = {"on": "2 s", "off": "1 s", "direction": "reverse", "periodic": True}
+    assert fixed["outage"] == expected
+    assert "outage" not in fixed["reverse"]
+
+
 def test_a_policer() -> None:
     line = (
         "tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip src 0.0.0.0/0 "
@@ -233,15 +306,17 @@ def test_a_folder_of_leoreplayer(tmp_path: Path) -> None:
         ("netem", "netem delay", "nothing after `netem delay`, expected its value"),
         ("netem", "netem delay fast", "netem delay: found `fast`, expected a value such as 50ms"),
         ("netem", "netem loss 120%", "netem loss: found `120%`, expected at most 100%"),
-        ("netem", "tc qdisc add dev eth0 root cake", "`cake` has no counterpart"),
+        ("netem", "tc qdisc add dev eth0 root hfsc", "`hfsc` has no counterpart"),
+        ("netem", "cake bandwith 1mbit", "cake has no `bandwith` (did you mean `bandwidth`?)"),
+        ("netem", "fq_pie flows many", "fq_pie flows: found `many`, expected a whole number"),
         ("netem", "tbf rate 10mbit", "tbf: expected `rate` and `burst`"),
         ("netem", "tbf rate 10mbit burst 5kb", "tbf: expected `limit` or `latency`"),
-        ("netem", "tc qdisc add dev eth0 root prio", "`prio` has no counterpart"),
+        ("netem", "prio band 3", "prio has no `band` (did you mean `bands`?)"),
         ("netem", "tc qdisc add dev eth0 root", "no discipline in it"),
         ("mahimahi", "mm-loss uplink 1.5", "mm-loss: found `1.5`, expected at most 1"),
         ("mahimahi", "mm-link a b mm-link c d", "a second `mm-link` has no counterpart"),
         ("netem", "netem delay 'x", "No closing quotation"),
-        ("mahimahi", "mm-onoff uplink 1 2", "`mm-onoff` has no counterpart"),
+        ("mahimahi", "mm-onoff 1 2", "mm-onoff: expected `uplink` or `downlink`"),
         ("mahimahi", "mm-lnik a b", "`mm-lnik` has no counterpart (did you mean `mm-link`?)"),
     ],
 )

@@ -109,7 +109,7 @@ fn an_unknown_key_gets_the_nearest_word() {
     assert_eq!(
         error_with("rate = \"10 Mbit/s\"", "rte = \"10 Mbit/s\""),
         "s.toml:7: topology.bottleneck.rte: unknown key; did you mean `rate`? Known: `channel`, `corrupt`, `delay`, \
-         `duplicate`, `jitter`, `loss`, `queue`, `quick_start`, `rate`, `rcp`, `reorder`, `reverse`, `xcp`"
+         `duplicate`, `jitter`, `loss`, `outage`, `queue`, `quick_start`, `rate`, `rcp`, `reorder`, `reverse`, `xcp`"
     );
     assert_eq!(
         error_with("mss =", "colour ="),
@@ -163,7 +163,8 @@ fn a_key_of_another_queue_is_refused() {
     assert_eq!(
         error_with(queue, "{ kind = \"fqcodel\" }"),
         "s.toml:7: topology.bottleneck.queue.kind: unknown word `fqcodel`; did you mean \
-         `fq_codel`? Known: `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`, `cobalt`, `fq_cobalt`"
+         `fq_codel`? Known: `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`, `cobalt`, `fq_cobalt`, \
+         `drr`, `sfq`, `prio`, `fq_pie`, `cake`"
     );
 }
 
@@ -361,7 +362,8 @@ fn an_unknown_word_gets_the_nearest() {
     assert_eq!(
         error_with("\"droptail\"", "3"),
         "s.toml:7: topology.bottleneck.queue.kind: found the number 3, expected one of \
-         `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`, `cobalt`, `fq_cobalt`"
+         `droptail`, `fair`, `red`, `codel`, `fq_codel`, `pie`, `policer`, `cobalt`, `fq_cobalt`, \
+         `drr`, `sfq`, `prio`, `fq_pie`, `cake`"
     );
 }
 

@@ -58,9 +58,8 @@ impl Ack {
     fn has_dsack(&self) -> bool {
         let [first, second] = [0, 1].map(|n| self.blocks().get(n));
         first.is_some_and(|[start, end]| {
-            let inside = second.is_some_and(|[from, to]| {
-                !is_before(*start, *from) && !is_before(*to, *end)
-            });
+            let inside =
+                second.is_some_and(|[from, to]| !is_before(*start, *from) && !is_before(*to, *end));
             is_before(*start, self.number) || inside
         })
     }
@@ -128,7 +127,8 @@ mod tests {
         assert!(!goes(ack(100, &[[50, 60]]), ack(300, &[])));
         assert!(!goes(ack(100, &[[210, 220], [200, 300]]), ack(300, &[])));
         assert!(!goes(Ack { is_pure: false, ..ack(100, &[]) }, ack(200, &[])));
-        let timed = |number, value, echo| Ack { timestamps: Some([value, echo]), ..ack(number, &[]) };
+        let timed =
+            |number, value, echo| Ack { timestamps: Some([value, echo]), ..ack(number, &[]) };
         assert!(goes(timed(100, 7, 3), timed(200, 7, 4)));
         assert!(!goes(timed(100, 7, 5), timed(200, 8, 4)));
     }

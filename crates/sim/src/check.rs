@@ -124,6 +124,7 @@ pub fn check(scenario: &Scenario) -> std::result::Result<Estimate, ScenarioError
     for (n, event) in scenario.events.iter().enumerate() {
         moments::check_event(n, event, scenario, &flows, &layout)?;
     }
+    moments::check_outages(scenario, &layout)?;
     for (n, probe) in scenario.probes.iter().enumerate() {
         check_probe(n, probe, scenario, &flows, &links)?;
     }

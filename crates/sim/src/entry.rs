@@ -88,6 +88,7 @@ impl Engine {
         meter: &'o Meter,
     ) -> Result<Option<Run>, ScenarioError> {
         scenario.check()?;
+        let scenario = &*scenario.with_outages();
         let run = match self {
             Self::Fast => fast::Engine::new(scenario, watcher, meter)?.run(),
             Self::Reference => reference::Engine::new(scenario, visitors, watcher, meter)?.run(),

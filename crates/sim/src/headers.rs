@@ -24,9 +24,11 @@ impl<'s> Hosts<'s> {
     /// The hosts of entry number `entry`, counted over flows, cross-traffic and traffic classes.
     fn of(&self, entry: usize, ends: [Option<&String>; 2]) -> [u32; 2] {
         let place = |end: usize| {
-            let named = self.nodes.as_ref().zip(ends[end]).and_then(|(nodes, name)| {
-                nodes.binary_search(&name.as_str()).ok()
-            });
+            let named = self
+                .nodes
+                .as_ref()
+                .zip(ends[end])
+                .and_then(|(nodes, name)| nodes.binary_search(&name.as_str()).ok());
             let nodes = self.nodes.as_ref().map_or(0, Vec::len);
             u32::try_from(named.unwrap_or(nodes + 2 * entry + end)).unwrap_or(u32::MAX)
         };

@@ -35,6 +35,7 @@ mod measure;
 mod meter;
 mod objects;
 mod observe;
+mod outages;
 pub mod paths;
 pub mod plan;
 mod probe;

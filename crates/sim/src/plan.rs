@@ -114,6 +114,7 @@ impl Plan {
     /// Never: what it relies on was checked.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         scenario.check()?;
+        let scenario = &*scenario.with_outages();
         let entries = flow_entries(scenario);
         let names = flow_names(scenario, &entries);
         let layout = Layout::new(scenario, &entries)?;

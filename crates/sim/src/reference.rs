@@ -10,7 +10,8 @@ mod packet;
 use ackclock_app::AnyApp;
 use ackclock_net::path::{Change, Progress, Step};
 use ackclock_net::{
-    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Header, Packet, Path, SourceCounters,
+    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Header, Packet, Path,
+    SourceCounters,
 };
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;

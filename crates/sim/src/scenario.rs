@@ -9,6 +9,7 @@ mod change;
 mod endpoint;
 mod left_out;
 mod link;
+mod outage;
 mod program;
 mod text;
 mod traffic;
@@ -29,6 +30,7 @@ pub use browser::{BrowserHttp, BrowserSpec, SurgeConstants, SurgeSizes};
 pub use change::{After, EventTime, FlowEvent, LinkChange, PathEvent, QueueChange, Span};
 pub use endpoint::{EndpointSpec, NetworkSpec};
 pub use link::{Direction, GraphLink, LinkSpec, PathSpec, ReverseSpec, Topology};
+pub use outage::OutageSpec;
 pub use program::programs_asked;
 pub use traffic::{
     AccessLine, AccessSpec, ArrivalsSpec, Closes, DumbbellSide, LineLaws, Traffic, TrafficApp,

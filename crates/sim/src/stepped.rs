@@ -37,6 +37,7 @@ impl Stepped {
     /// The first key whose value cannot be run.
     pub fn new(scenario: &Scenario) -> Result<Self, ScenarioError> {
         scenario.check()?;
+        let scenario = &*scenario.with_outages();
         let engine = fast::Engine::new(scenario, Watcher::Nobody, &NOBODY)?;
         Ok(Self { engine, now: Instant::START, ended: false })
     }

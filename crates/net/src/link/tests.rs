@@ -2,8 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::queue::{
-    CakeConfig, CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, DrrConfig, FairConfig,
-    FqCoDelConfig, FqCobaltConfig, FqPieConfig, Limit, PieConfig, PrioConfig, RedConfig, SfqConfig,
+    CakeConfig, CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, DrrConfig,
+    FairConfig, FqCoDelConfig, FqCobaltConfig, FqPieConfig, Limit, PieConfig, PrioConfig,
+    RedConfig, SfqConfig,
 };
 use crate::{PacketId, PacketKind, PeriodicLoss, QueueUnit};
 
@@ -212,7 +213,10 @@ fn discipline(n: usize) -> Discipline {
         4 => {
             Discipline::FqCoDel(FqCoDelConfig { law, queues: Some(3), ..FqCoDelConfig::default() })
         }
-        6 => Discipline::DropTail(DropTailConfig { drop: DropEnd::Head, ..DropTailConfig::default() }),
+        6 => Discipline::DropTail(DropTailConfig {
+            drop: DropEnd::Head,
+            ..DropTailConfig::default()
+        }),
         7 => Discipline::Cobalt(CobaltConfig { law: cobalt, ..CobaltConfig::default() }),
         8 => Discipline::FqCobalt(FqCobaltConfig {
             law: cobalt,

@@ -112,9 +112,8 @@ impl CakeConfig {
     /// The most that waits if nothing is said.
     fn default_limit(&self) -> u64 {
         let most = MOST_PACKETS * MTU;
-        self.bandwidth.map_or(most, |rate| {
-            rate.volume_in(self.rtt * 4).get().max(LEAST_BUFFER).min(most)
-        })
+        self.bandwidth
+            .map_or(most, |rate| rate.volume_in(self.rtt * 4).get().max(LEAST_BUFFER).min(most))
     }
 }
 
@@ -167,7 +166,7 @@ impl Described for Cake {
         let target = config.target.unwrap_or(interval / 20);
         let tins = config.tins.shares().into_iter().map(|(share, weight)| {
             let rate = config.bandwidth.map(|rate| scaled(rate, share));
-            Tin::new(rate, weight, target, interval).filtering(config.ack_filter)
+            Tin::new(rate, weight, target, interval).with(config.isolation, config.ack_filter)
         });
         Self {
             config: *config,
@@ -219,8 +218,11 @@ impl Cake {
     /// The flow queue of most bytes, and its tin.
     fn longest(&self) -> Option<(usize, usize)> {
         let tins = self.tins.iter().enumerate();
-        let longest = tins.filter_map(|(n, tin)| tin.longest().map(|(flow, bytes)| (bytes, n, flow)));
-        longest.max_by_key(|(bytes, tin, _)| (*bytes, std::cmp::Reverse(*tin))).map(|(_, n, f)| (n, f))
+        let longest =
+            tins.filter_map(|(n, tin)| tin.longest().map(|(flow, bytes)| (bytes, n, flow)));
+        longest
+            .max_by_key(|(bytes, tin, _)| (*bytes, std::cmp::Reverse(*tin)))
+            .map(|(_, n, f)| (n, f))
     }
 
     fn forget(&mut self, packet: Packet) {
@@ -299,7 +301,7 @@ impl Queueing for Cake {
             self.shaper.begin(now);
         }
         let hash = hash(self.config.isolation, packet.class, header.hosts, self.salt);
-        let flow = (hash, header.hosts, self.config.isolation);
+        let flow = (hash, header.hosts);
         let place = self.tins[n].push(now, (packet, self.comes), flow, &mut self.random);
         self.bytes += u64::from(packet.size);
         self.packets += 1;

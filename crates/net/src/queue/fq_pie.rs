@@ -170,8 +170,8 @@ impl Queueing for FqPie {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{ROOM, asking_for_ecn, full, millis, next, packet};
     use super::super::contract::Reason;
+    use super::super::fixtures::{ROOM, asking_for_ecn, full, millis, next, packet};
     use super::*;
 
     fn fq_pie(config: FqPieConfig) -> FqPie {
@@ -203,7 +203,8 @@ mod tests {
     /// longer and longer and is marked, the second never is.
     #[test]
     fn each_flow_has_a_probability_of_its_own() {
-        let mut queue = fq_pie(FqPieConfig { ecn: true, mark_below: 1.0, ..FqPieConfig::default() });
+        let mut queue =
+            fq_pie(FqPieConfig { ecn: true, mark_below: 1.0, ..FqPieConfig::default() });
         let mut marked = [0, 0];
         for at in 0..4000_u64 {
             let mut log = Log::default();

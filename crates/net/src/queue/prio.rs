@@ -114,7 +114,10 @@ mod tests {
         // One of each class, then one of each again; class 4 has no header, which is DF.
         for id in 0..10 {
             let packet = packet(id, 1000, id % 5);
-            assert_eq!(queue.offer(millis(0), packet, &ROOM, &mut Log::default()), Admission::Taken);
+            assert_eq!(
+                queue.offer(millis(0), packet, &ROOM, &mut Log::default()),
+                Admission::Taken
+            );
         }
         std::iter::from_fn(|| next(&mut queue, millis(1)).0).collect()
     }
@@ -138,7 +141,8 @@ mod tests {
     #[test]
     fn a_full_band_leaves_the_others_alone() {
         let mut queue = prio(PrioConfig { limit: Limit::packets(2), ..PrioConfig::default() });
-        let mut offer = |class| queue.offer(millis(0), packet(0, 100, class), &ROOM, &mut Log::default());
+        let mut offer =
+            |class| queue.offer(millis(0), packet(0, 100, class), &ROOM, &mut Log::default());
         let full = Admission::Refused(Reason::Full);
         assert_eq!([0, 3, 4].map(&mut offer), [Admission::Taken, Admission::Taken, full]);
         assert_eq!([2, 2, 2].map(&mut offer), [Admission::Taken, Admission::Taken, full]);

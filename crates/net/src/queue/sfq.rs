@@ -316,7 +316,8 @@ mod tests {
         let mut queue = sfq(SfqConfig { flows: 2, depth: 2, ..SfqConfig::default() });
         push(&mut queue, 0..2, 1000, 0);
         push(&mut queue, 2..3, 1000, 1);
-        let mut offer = |class| queue.offer(millis(0), packet(9, 100, class), &ROOM, &mut Log::default());
+        let mut offer =
+            |class| queue.offer(millis(0), packet(9, 100, class), &ROOM, &mut Log::default());
         let full = Admission::Refused(Reason::Full);
         assert_eq!([0, 2, 1].map(&mut offer), [full, full, Admission::Taken]);
     }

@@ -4,6 +4,7 @@ use ackclock_units::Duration;
 
 use super::rules::{Result, check_named, check_part, refuse};
 use crate::error::ScenarioError;
+use crate::outages::MOST_OUTAGES;
 use ackclock_net::Limit;
 
 use crate::scenario::{
@@ -88,6 +89,60 @@ fn check_link_name(key: &str, link: &str, links: &[&str]) -> Result {
         return Ok(());
     }
     Err(ScenarioError::unknown(key, "link", link, links.iter().copied()))
+}
+
+/// Checks the outages of links.
+pub fn check_outages(scenario: &Scenario, layout: &Layout) -> Result {
+    if let Topology::Dumbbell { access, access_right, .. } = &scenario.topology
+        && [Some(access), access_right.as_ref()].into_iter().flatten().any(|l| l.outage.is_some())
+    {
+        return refuse(
+            "topology.access.outage",
+            "expected on the bottleneck, or on links of a graph",
+        );
+    }
+    for (n, (name, link)) in scenario.named_links().into_iter().enumerate() {
+        let Some(outage) = &link.outage else { continue };
+        let key = |word: &str| match &scenario.topology {
+            Topology::Path(_) => format!("topology.outage{word}"),
+            Topology::Dumbbell { .. } => format!("topology.bottleneck.outage{word}"),
+            Topology::Graph { .. } => format!("topology.link[{n}].outage{word}"),
+        };
+        for (word, mean) in [(".on", outage.on), (".off", outage.off)] {
+            if mean == Duration::ZERO {
+                return refuse(&key(word), "expected more than 0 s");
+            }
+        }
+        let times = scenario.duration.as_secs_f64() / (outage.on + outage.off).as_secs_f64();
+        if times > MOST_OUTAGES as f64 {
+            return refuse(
+                &key(".on"),
+                &format!("expected at most {MOST_OUTAGES} outages in a run"),
+            );
+        }
+        let wire = layout.link(name).unwrap_or_default();
+        if outage.holds && (0..2).any(|way| layout.wires[wire + way].channel.is_some()) {
+            return refuse(
+                &key(".holds"),
+                "the link's `channel` decides its rate; expected a link without one",
+            );
+        }
+        // An outage ends with the values of the link's own table.
+        let other = scenario.events.iter().position(|event| {
+            let set = event.set.as_ref().filter(|_| event.link.as_deref() == Some(name));
+            set.is_some_and(
+                |set| {
+                    if outage.holds { set.rate.is_some() } else { set.loss.is_some() }
+                },
+            )
+        });
+        if let Some(event) = other {
+            let word = if outage.holds { "rate" } else { "loss" };
+            let said = format!("link `{name}` has outages, which set its {word}");
+            return refuse(&format!("event[{event}].set.{word}"), &said);
+        }
+    }
+    Ok(())
 }
 
 /// A link's rate from an event on.

@@ -8,8 +8,8 @@ mod reading;
 use std::collections::VecDeque;
 
 use ackclock_net::{
-    Ack, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, Header, LinkParts, Packet, QueueLimit,
-    Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
+    Ack, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, Header, LinkParts, Packet,
+    QueueLimit, Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
 };
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::left_out::is_default;
+use super::outage::OutageSpec;
 
 /// The links, and how they are joined.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -54,6 +55,9 @@ pub struct PathSpec {
     /// `{ every = 1000 }`, or in bursts `{ to_bad = 0.001, to_good = 0.2 }`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub loss: Loss,
+    /// Outages, in which it is off by turns: `{ on = "10 s", off = "1 s" }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<OutageSpec>,
     /// Packets that others overtake, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
@@ -79,6 +83,7 @@ impl PathSpec {
             queue: self.queue.or(buffer),
             reorder: self.reorder,
             jitter: self.jitter.clone(),
+            outage: self.outage.clone(),
             duplicate: 0.0,
             corrupt: 0.0,
             loss: self.loss,
@@ -109,6 +114,9 @@ pub struct LinkSpec {
     /// A delay on top of `delay` that varies, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterConfig>,
+    /// Outages, in which it is off by turns: `{ on = "10 s", off = "1 s" }`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outage: Option<OutageSpec>,
     /// Packets that others overtake, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,

@@ -52,6 +52,11 @@ impl Dice {
                 json!({"kind": "sfq", "limit": "9 packet", "divisor": 8, "perturb": "300 ms"}),
                 json!({"kind": "prio", "limit": "12 packet"}),
                 json!({"kind": "prio", "bands": "precedence"}),
+                json!({"kind": "cake"}),
+                json!({"kind": "cake", "bandwidth": "900 kbit/s", "ack_filter": "aggressive", "rtt": "20 ms",
+                    "link_layer": "ethernet", "wash": true, "limit": "20 kB"}),
+                json!({"kind": "cake", "bandwidth": "1.5 Mbit/s", "ingress": true, "tins": "diffserv8",
+                    "ack_filter": "conservative"}),
                 json!({"kind": "fq_pie", "ecn": true, "queues": 3}),
                 json!({"kind": "fq_cobalt", "limit": "20 kB", "queues": 4}),
                 json!({"kind": "droptail", "limit": "8 kB", "drop": "head"}),
@@ -92,6 +97,13 @@ impl Dice {
         }
         if self.chance(0.08) {
             link["channel"] = json!({"kind": "shaper", "burst": "15 kB", "peak": "200 Mbit/s"});
+        }
+        if self.chance(0.08) {
+            link["outage"] = self.one(&[
+                json!({"on": "500 ms", "off": "100 ms"}),
+                json!({"on": "700 ms", "off": "200 ms", "periodic": true, "direction": "reverse"}),
+                json!({"on": "600 ms", "off": "150 ms", "holds": true}),
+            ]);
         }
         if self.chance(0.15) {
             link["quick_start"] = self.one(&[
@@ -184,6 +196,7 @@ impl Dice {
                 topology["access"][law] = json!({});
                 flows[0]["variant"] = json!(law);
             }
+            topology["access"].as_object_mut().unwrap().remove("outage");
             topology["bottleneck"] = bottleneck;
             scenario["topology"] = topology;
             "bottleneck"

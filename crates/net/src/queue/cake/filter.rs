@@ -48,7 +48,8 @@ mod tests {
     /// Queued packets of class 0, or of class 1 if negative: ACKs of these numbers; 0 is data.
     fn dropped(filter: AckFilter, numbers: &[i32]) -> Option<usize> {
         let waiting = numbers.iter().map(|number| {
-            let ack = Ack { is_pure: *number != 0, number: number.unsigned_abs(), ..Ack::default() };
+            let ack =
+                Ack { is_pure: *number != 0, number: number.unsigned_abs(), ..Ack::default() };
             (u32::from(*number < 0), Some(ack))
         });
         needless(filter, &waiting.collect())

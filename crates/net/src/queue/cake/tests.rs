@@ -46,7 +46,7 @@ fn flows_of_a_set_take_its_ways() {
     let mut tin = Tin::new(None, 1024, Duration::from_millis(5), Duration::from_millis(100));
     let mut random = Stream::new(1, "queue");
     let mut push = |tin: &mut Tin, hash| {
-        tin.push(millis(0), (packet(0, 100, 0), None), (hash, [0, 1], Isolation::Flows), &mut random);
+        tin.push(millis(0), (packet(0, 100, 0), None), (hash, [0, 1]), &mut random);
     };
     for hash in [0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 1024] {
         push(&mut tin, hash);
@@ -80,7 +80,12 @@ fn lengths_are_those_of_the_link_layer() {
     assert_eq!([1500, 40].map(|size| length(LinkLayer::PppoeLlcsnap, size)), [1749, 106]);
     // 1530 B are 24 times 64 B, begun.
     assert_eq!(length(LinkLayer::PppoePtm, 1500), 1554);
-    let own = Lengths::new(LinkLayer::Raw, Some(Bytes::new(10)), Some(Bytes::new(96)), Some(Framing::Atm));
+    let own = Lengths::new(
+        LinkLayer::Raw,
+        Some(Bytes::new(10)),
+        Some(Bytes::new(96)),
+        Some(Framing::Atm),
+    );
     // 50 are 96 at least: two cells.
     assert_eq!((own.of(40), own.of(100)), (106, 159));
 }
@@ -142,7 +147,8 @@ fn without_a_shaper_tins_share_by_weight() {
     describe(&mut queue, &[("DF", [0, 1]), ("CS1", [2, 3])]);
     push(&mut queue, 0..1000, 1500, 0);
     push(&mut queue, 1000..2000, 1500, 1);
-    let bulk = (0..340).filter_map(|_| next(&mut queue, millis(0)).0).filter(|id| *id >= 1000).count();
+    let bulk =
+        (0..340).filter_map(|_| next(&mut queue, millis(0)).0).filter(|id| *id >= 1000).count();
     assert!((19..=21).contains(&bulk), "{bulk}");
 }
 
@@ -213,7 +219,10 @@ fn settings_that_cannot_be_are_refused() {
     assert_eq!(key(CakeConfig { target: Some(Duration::ZERO), ..CakeConfig::default() }), "target");
     let overhead = Some(Bytes::new(257));
     assert_eq!(key(CakeConfig { overhead, ..CakeConfig::default() }), "overhead");
-    assert_eq!(key(CakeConfig { limit: Some(Limit::packets(9)), ..CakeConfig::default() }), "limit");
+    assert_eq!(
+        key(CakeConfig { limit: Some(Limit::packets(9)), ..CakeConfig::default() }),
+        "limit"
+    );
 }
 
 #[test]

@@ -113,9 +113,9 @@ impl Tin {
         }
     }
 
-    /// This tin, with this filter of ACKs.
-    pub fn filtering(self, ack_filter: AckFilter) -> Self {
-        Self { ack_filter, ..self }
+    /// This tin, with this fairness and filter of ACKs.
+    pub fn with(self, isolation: Isolation, ack_filter: AckFilter) -> Self {
+        Self { isolation, ack_filter, ..self }
     }
 
     /// True if a flow counts as sparse or bulk: one of them may have packets.
@@ -158,13 +158,12 @@ impl Tin {
         &mut self,
         now: Instant,
         (packet, ack): (Packet, Option<Ack>),
-        (hash, hosts, isolation): (u32, [u32; 2], Isolation),
+        (hash, hosts): (u32, [u32; 2]),
         random: &mut Stream,
     ) -> usize {
         if self.flows.is_empty() {
             self.flows.resize_with(QUEUES, Flow::default);
         }
-        self.isolation = isolation;
         if self.bytes == 0 && self.due < now {
             self.due = now;
         }

@@ -82,9 +82,8 @@ fn the_count_decays_while_the_delay_is_low() {
 fn blue_rises_when_full_and_falls_when_empty() {
     let mut queue = cobalt(CobaltConfig::default());
     let mut log = Log::default();
-    let mut refuse = |queue: &mut Cobalt, at| {
-        queue.offer(millis(at), packet(0, 1000, 0), &full(0), &mut log)
-    };
+    let mut refuse =
+        |queue: &mut Cobalt, at| queue.offer(millis(at), packet(0, 1000, 0), &full(0), &mut log);
     // At 6, and not again within 5 ms; at 12 ms the second of 1/256.
     for at in [6, 8, 11, 12] {
         assert_eq!(refuse(&mut queue, at), Admission::Refused(Reason::Full));

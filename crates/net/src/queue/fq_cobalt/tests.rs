@@ -70,5 +70,8 @@ fn the_longest_flow_loses_its_head_and_its_blue_rises() {
     queue.offer(millis(10), packet(3, 1000, 0), &full(8), &mut log);
     assert_eq!(told(&mut log).0, [10]);
     assert_eq!((queue.held.packets, queue.held.bytes), (8, 8000));
-    assert!(queue.queues[0].control.is_at_rest(millis(1000)) && !queue.queues[1].control.is_at_rest(millis(1000)));
+    assert!(
+        queue.queues[0].control.is_at_rest(millis(1000))
+            && !queue.queues[1].control.is_at_rest(millis(1000))
+    );
 }

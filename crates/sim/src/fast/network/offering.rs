@@ -4,10 +4,10 @@ use ackclock_net::{Ack, Arrival, Effect, Fate, Packet, PacketId, PacketKind};
 use ackclock_packet::Ecn;
 use ackclock_units::{Duration, Instant};
 
-use super::{InFlight, Network};
 use super::arena::index;
 use super::hops::{HOOKED, LINE, WIRE};
 use super::outcome::{OfferOutcome, Offering};
+use super::{InFlight, Network};
 use crate::class::Class;
 use crate::fast::link::Verdict;
 
