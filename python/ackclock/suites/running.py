@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ackclock import _core, api
@@ -352,7 +352,7 @@ def _outcomes(tables: Mapping[str, list[dict[str, Any]]], count: int) -> list[Ou
 
 def as_file(scenario: Scenario) -> str:
     """Return a scenario as the text of a JSON file."""
-    return json.dumps(replace(scenario).to_dict(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(scenario.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _finite(value: float) -> float | None:
