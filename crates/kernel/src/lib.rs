@@ -18,13 +18,28 @@ mod loader {
 mod needs;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod no_loader;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod no_router;
+mod programs;
 mod record;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod registered;
+#[cfg(all(target_os = "linux", feature = "loader"))]
+mod router;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod router {
+    pub use crate::no_router::*;
+}
+mod router_settings;
 
 pub use error::KernelError;
 pub use judge::{Judgement, judge};
 pub use laws::{Asked, Law, find, laws, unbuilt};
 pub use loader::{Held, Loaded, Registered, hold, load, registered, unload};
 pub use needs::{Finding, examine, needs};
+pub use programs::Program;
 pub use record::{Connection, Event, Record};
+pub use router::KernelRouter;
+pub use router_settings::{
+    NextHop, Passed, RouterBehaviour, RouterCounts, RouterLoad, RouterSettings,
+};
