@@ -150,7 +150,9 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
     },
     "kernel": {
         "base": (
-            frozenset({"error", "laws", "programs", "record", "router_settings"}),
+            frozenset(
+                {"ends_settings", "error", "laws", "programs", "record", "router_settings"}
+            ),
             frozenset(),
         ),
         # The comparison with the law in Rust knows nothing of the kernel.
@@ -161,7 +163,10 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
             frozenset({"base", "library"}),
         ),
         # Programs for packets, which the loader brings into the kernel.
-        "packets": (frozenset({"no_router", "router"}), frozenset({"base", "machine"})),
+        "packets": (
+            frozenset({"ends", "no_ends", "no_router", "router"}),
+            frozenset({"base", "machine"}),
+        ),
     },
     "live": {
         # Values that know nothing of the machine.

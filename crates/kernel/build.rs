@@ -15,7 +15,7 @@ use std::process::Command;
 const SCALE: f64 = (1_u32 << 20) as f64;
 
 /// Programs for packets and sockets, by the path of their source without its end.
-const PROGRAMS: [&str; 1] = ["quick_start/router"];
+const PROGRAMS: [&str; 2] = ["quick_start/ends", "quick_start/router"];
 
 /// The description of a law, in the first comment of its source.
 struct Law {

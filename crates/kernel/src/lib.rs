@@ -4,6 +4,13 @@
 //! what it is judged by ([`judge`]). The loader is a feature of this crate (`loader`): without it everything here says why
 //! the kernel cannot be given a law, and does nothing.
 
+#[cfg(all(target_os = "linux", feature = "loader"))]
+mod ends;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod ends {
+    pub use crate::no_ends::*;
+}
+mod ends_settings;
 mod error;
 mod judge;
 mod laws;
@@ -16,6 +23,8 @@ mod loader {
     pub use crate::no_loader::*;
 }
 mod needs;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod no_ends;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod no_loader;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
@@ -32,6 +41,8 @@ mod router {
 }
 mod router_settings;
 
+pub use ends::KernelEnds;
+pub use ends_settings::{EndSettings, EndStep, RequestStep};
 pub use error::KernelError;
 pub use judge::{Judgement, judge};
 pub use laws::{Asked, Law, find, laws, unbuilt};

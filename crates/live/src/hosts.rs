@@ -121,7 +121,7 @@ impl KernelConnection {
             .map(|namespace| namespace.within(|| sys::listen(passive.0, passive.1, prepare)))
             .transpose()?;
         let end = |namespace: Option<&NetNs>| {
-            namespace.map(|_| KernelEnd::new(settings.payload, settings.mtu))
+            namespace.map(|_| KernelEnd::new(settings.payload, settings.packet))
         };
         let ends = namespaces.map(end);
         let [first, second] = apps;
