@@ -39,7 +39,7 @@ fn downloads(rate: &str, size: &str, at: &[&str]) -> String {
     let at: Vec<String> = at.iter().map(|at| format!(r#""{at} s""#)).collect();
     format!(
         r#""traffic": [{{"name": "web", "variant": "cubic+quickstart({rate})", "profile": "linux",
-            "arrivals": {{"kind": "at", "times": [{}]}}, "from": "client", "to": "server",
+            "arrivals": {{"kind": "list", "at": [{}]}}, "from": "client", "to": "server",
             "app": {{"kind": "request", "request": "100 B", "response": "{size}"}},
             "tcp": {{"receive_window": "4 MB"}}}}]"#,
         at.join(",")
@@ -88,7 +88,7 @@ fn the_first_window_is_what_the_rate_fills() {
 #[test]
 fn a_sender_that_opens_asks_with_its_syn() {
     let flow = r#""flow": [{"name": "bulk", "variant": "reno+quickstart(81.92Mbps)", "profile": "linux",
-        "from": "server", "to": "client", "tcp": {"receive_window": "4 MB"}}]"#;
+        "start": "0.2 s", "from": "server", "to": "client", "tcp": {"receive_window": "4 MB"}}]"#;
     let text = scenario(2, r#"{"most": "10.24 Mbit/s"}"#, r#""approve""#, flow);
     let Some((run, report)) = lived(&text, None) else { return };
     eprintln!("{:?} {}", steps(&run), report["kernel_quick_start"]);

@@ -438,6 +438,7 @@ fn ports(
                 0 => RouteMetrics { quick_ack: false, ..pair.settings.route.clone() },
                 _ => RouteMetrics {
                     quick_ack: pair.settings.route.quick_ack,
+                    advertised_mss: pair.settings.route.advertised_mss,
                     ..RouteMetrics::default()
                 },
             };
