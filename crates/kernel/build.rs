@@ -1,5 +1,7 @@
 //! Compiles the laws of `bpf` where there is a clang for them, and gives the objects to the crate.
 //!
+//! Programs that are no laws stand in folders of `bpf`; [`PROGRAMS`] names them.
+//!
 //! A law is a file `bpf/<name>.bpf.c` whose first comment has its title in the first line, and after `Model:` the sources in
 //! `tcp` whose numbers it shares. They are read there: each number stands once.
 
@@ -11,6 +13,9 @@ use std::process::Command;
 
 /// Units of a segment: 2^20 ("Q20", bpf/fixed.h).
 const SCALE: f64 = (1_u32 << 20) as f64;
+
+/// Programs for packets and sockets, by the path of their source without its end.
+const PROGRAMS: [&str; 2] = ["quick_start/ends", "quick_start/router"];
 
 /// The description of a law, in the first comment of its source.
 struct Law {
@@ -39,20 +44,24 @@ fn main() {
     fs::write(out.join("constants.h"), header).expect("the folder of this build");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());
     let mut missing = String::new();
-    for law in &laws {
-        if let Err(why) = compile(&clang, sources, &out, &law.name) {
+    let names = laws.iter().map(|law| law.name.as_str()).chain(PROGRAMS);
+    for name in names {
+        if let Err(why) = compile(&clang, sources, &out, name) {
             println!("cargo:warning=without laws for the kernel: {why}");
             missing = why;
             break;
         }
     }
-    let mut table = String::new();
-    for Law { name, title, words, wraps, .. } in &laws {
-        let object = if missing.is_empty() {
-            format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.bpf.o\"))")
+    let object = |name: &str| {
+        if missing.is_empty() {
+            format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{}.bpf.o\"))", flat(name))
         } else {
             "&[]".to_owned()
-        };
+        }
+    };
+    let mut table = String::new();
+    for Law { name, title, words, wraps, .. } in &laws {
+        let object = object(name);
         writeln!(
             table,
             "    Law {{ name: {name:?}, title: {title:?}, words: &{words:?}, wraps: &{wraps:?}, object: {object} }},"
@@ -63,6 +72,17 @@ fn main() {
         "/// The laws that the kernel can be given, by name.\npub const LAWS: &[Law] = &[\n{table}];\n\
          /// The reason why none was compiled; empty if they were.\npub const MISSING: &str = {missing:?};\n"
     );
+    let mut programs = String::new();
+    for name in PROGRAMS {
+        let (flat, object) = (flat(name), object(name));
+        let constant = flat.to_uppercase();
+        writeln!(
+            programs,
+            "/// The object of `bpf/{name}.bpf.c`.\npub const {constant}: Program = Program {{ name: {flat:?}, object: {object} }};"
+        )
+        .expect("a string");
+    }
+    fs::write(out.join("programs.rs"), programs).expect("the folder of this build");
     fs::write(out.join("laws.rs"), text).expect("the folder of this build");
 }
 
@@ -94,8 +114,13 @@ fn laws(sources: &Path) -> Vec<Law> {
     laws.collect()
 }
 
-/// Compiles `law`; says in a line why that did not work.
-fn compile(clang: &str, sources: &Path, out: &Path, law: &str) -> Result<(), String> {
+/// The name of the object of `name`, which may have folders in front.
+fn flat(name: &str) -> String {
+    name.replace('/', "_")
+}
+
+/// Compiles the law or program `name`; says in a line why that did not work.
+fn compile(clang: &str, sources: &Path, out: &Path, name: &str) -> Result<(), String> {
     let manifest = env::var("CARGO_MANIFEST_DIR").expect("Cargo sets it");
     let answer = Command::new(clang)
         // Without -g there is no BTF.
@@ -108,9 +133,9 @@ fn compile(clang: &str, sources: &Path, out: &Path, law: &str) -> Result<(), Str
         .arg("-I")
         .arg(out)
         .arg("-c")
-        .arg(sources.join(format!("{law}.bpf.c")))
+        .arg(sources.join(format!("{name}.bpf.c")))
         .arg("-o")
-        .arg(out.join(format!("{law}.bpf.o")))
+        .arg(out.join(format!("{}.bpf.o", flat(name))))
         .output();
     let answer = match answer {
         Ok(answer) => answer,
@@ -119,9 +144,9 @@ fn compile(clang: &str, sources: &Path, out: &Path, law: &str) -> Result<(), Str
     if !answer.status.success() {
         let said = String::from_utf8_lossy(&answer.stderr);
         let first = said.lines().find(|line| line.contains("error")).unwrap_or("it failed");
-        return Err(format!("{clang} could not compile {law}: {first}"));
+        return Err(format!("{clang} could not compile {name}: {first}"));
     }
-    strip(&out.join(format!("{law}.bpf.o")));
+    strip(&out.join(format!("{}.bpf.o", flat(name))));
     Ok(())
 }
 

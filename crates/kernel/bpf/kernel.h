@@ -109,6 +109,8 @@ struct tcp_congestion_ops {
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample);
 	u32 (*undo_cwnd)(struct sock *sk);
+	u32 (*sndbuf_expand)(struct sock *sk);
+	u32 (*min_tso_segs)(struct sock *sk);
 	char name[16];
 	u32 flags;
 	void (*init)(struct sock *sk);

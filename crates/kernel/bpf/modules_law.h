@@ -34,6 +34,18 @@ INLINE void law_congestion(struct law *law, u8 event, u64 reduce_from)
 	window->cwnd = window->reducing ? window->ssthresh : 1;
 }
 
+/* `tcp_cong_avoid_ai`: a credit saved up while a packet cost more buys one, not many. */
+INLINE void avoid(struct window *window, u32 cost, u32 acked)
+{
+	if (window->cnt >= cost) {
+		window->cnt = 0;
+		window->cwnd++;
+	}
+	window->cnt += acked;
+	window->cwnd += window->cnt / cost;
+	window->cnt %= cost;
+}
+
 /* `tcp_end_cwnd_reduction` */
 INLINE void law_repaired(struct law *law)
 {

@@ -53,7 +53,6 @@ INLINE void grow_as_reno(struct law *law, const struct ack *ack)
 {
 	struct window *window = &law->window;
 	u32 acked = ack->delivered_now >> Q;
-	u32 cost;
 
 	if (!ack->limited)
 		return;
@@ -61,15 +60,7 @@ INLINE void grow_as_reno(struct law *law, const struct ack *ack)
 		acked = slow_start(window, acked);
 	if (!acked)
 		return;
-	/* `tcp_cong_avoid_ai`: a credit saved up while a packet cost more buys one, not many. */
-	cost = most(window->cwnd, 1);
-	if (window->cnt >= cost) {
-		window->cnt = 0;
-		window->cwnd++;
-	}
-	window->cnt += acked;
-	window->cwnd += window->cnt / cost;
-	window->cnt %= cost;
+	avoid(window, most(window->cwnd, 1), acked);
 }
 
 /* A smaller window does not begin slow start again. */

@@ -4,6 +4,13 @@
 //! what it is judged by ([`judge`]). The loader is a feature of this crate (`loader`): without it everything here says why
 //! the kernel cannot be given a law, and does nothing.
 
+#[cfg(all(target_os = "linux", feature = "loader"))]
+mod ends;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod ends {
+    pub use crate::no_ends::*;
+}
+mod ends_settings;
 mod error;
 mod judge;
 mod laws;
@@ -17,14 +24,33 @@ mod loader {
 }
 mod needs;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod no_ends;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod no_loader;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod no_router;
+mod programs;
 mod record;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod registered;
+#[cfg(all(target_os = "linux", feature = "loader"))]
+mod router;
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod router {
+    pub use crate::no_router::*;
+}
+mod router_settings;
 
+pub use ends::KernelEnds;
+pub use ends_settings::{EndSettings, EndStep, RequestStep};
 pub use error::KernelError;
 pub use judge::{Judgement, judge};
 pub use laws::{Asked, Law, find, laws, unbuilt};
 pub use loader::{Held, Loaded, Registered, hold, load, registered, unload};
 pub use needs::{Finding, examine, needs};
+pub use programs::Program;
 pub use record::{Connection, Event, Record};
+pub use router::KernelRouter;
+pub use router_settings::{
+    NextHop, Passed, RouterBehaviour, RouterCounts, RouterLoad, RouterSettings,
+};

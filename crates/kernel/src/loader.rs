@@ -3,6 +3,8 @@
 
 use std::ffi::CStr;
 use std::fs;
+use std::io;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,10 +14,11 @@ use std::time::Duration;
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{
     AsRawLibbpf as _, Link, MapCore as _, MapHandle, MapType, Object, ObjectBuilder, OpenObject,
-    PrintLevel, RingBufferBuilder, set_print,
+    PrintLevel, ProgramMut, RingBufferBuilder, set_print,
 };
 use serde::Serialize;
 
+use crate::programs::Program;
 use crate::record::Record;
 use crate::{Asked, KernelError, Law, libelf};
 
@@ -157,6 +160,48 @@ impl Opened {
     }
 }
 
+/// Loads the programs of `program`, and attaches none.
+pub(crate) fn load_program(program: &Program) -> Result<Object, KernelError> {
+    set_print(Some((PrintLevel::Warn, note)));
+    if let Ok(mut said) = SAID.lock() {
+        said.clear();
+    }
+    let bytes = program.object.to_vec();
+    let object = ObjectBuilder::default().open_memory(&bytes).and_then(OpenObject::load);
+    object.map_err(|error| {
+        let said = SAID.lock().map(|said| said.join("")).unwrap_or_default();
+        let mut lines = said.lines().rev().map(str::trim);
+        let line = lines.find(|line| {
+            let noise = ["processed", "--", "libbpf:"];
+            !line.is_empty() && !noise.iter().any(|word| line.starts_with(word))
+        });
+        program.refused(line.map_or_else(|| error.to_string(), |line| format!("{line} ({error})")))
+    })
+}
+
+/// The program `name` of `object`.
+pub(crate) fn program<'obj>(object: &'obj Object, name: &str) -> Option<ProgramMut<'obj>> {
+    object.progs_mut().find(|program| program.name() == name)
+}
+
+/// Attaches `program` to a device of this thread's network namespace, on the side that its section says: by a link of the
+/// kernel's tcx, which needs no queueing discipline and is gone with this process.
+pub(crate) fn attach_to_device(
+    program: &ProgramMut<'_>,
+    ifindex: u32,
+) -> Result<Link, libbpf_rs::Error> {
+    // SAFETY: a program that is loaded, and no options. The link that comes back is nobody else's.
+    unsafe {
+        let program = program.as_libbpf_object().as_ptr();
+        let link =
+            libbpf_sys::bpf_program__attach_tcx(program, ifindex.cast_signed(), std::ptr::null());
+        // libbpf gives null and errno.
+        let link =
+            NonNull::new(link).ok_or_else(|| libbpf_rs::Error::from(io::Error::last_os_error()));
+        link.map(|link| Link::from_ptr(link))
+    }
+}
+
 fn registers(object: &mut Object) -> Result<Link, libbpf_rs::Error> {
     let mut maps = object.maps_mut();
     let mut map = maps
@@ -174,7 +219,7 @@ pub fn verify(law: &'static Law) -> Result<(), KernelError> {
     open(law, &name, None, true)?.load(law, &name).map(drop)
 }
 
-fn checked() -> Result<(), KernelError> {
+pub(crate) fn checked() -> Result<(), KernelError> {
     crate::needs().map_or(Ok(()), |why| Err(KernelError::Lacks(why)))
 }
 

@@ -53,7 +53,7 @@ impl Held {
     }
 }
 
-fn none<T>() -> Result<T, KernelError> {
+pub(crate) fn none<T>() -> Result<T, KernelError> {
     Err(KernelError::Lacks(WHY.to_owned()))
 }
 

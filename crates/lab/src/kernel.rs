@@ -2,10 +2,14 @@
 
 #[cfg(target_os = "linux")]
 mod held;
+#[cfg(target_os = "linux")]
+mod quick_start;
 mod trial;
 
 #[cfg(target_os = "linux")]
 pub(crate) use held::HeldLaws;
+#[cfg(target_os = "linux")]
+pub(crate) use quick_start::quick_start;
 
 use ackclock_kernel::{Asked, KernelError, Loaded};
 use serde::Serialize;

@@ -54,7 +54,7 @@ pub fn live(
 ) -> Result<Lived, SweepError> {
     use ackclock_live::{End, Options, PortKind};
 
-    use crate::kernel::HeldLaws;
+    use crate::kernel::{HeldLaws, quick_start};
 
     let port = match plan.ports.as_deref() {
         None => None,
@@ -75,7 +75,8 @@ pub fn live(
         }
     };
     let ends = [end("sender", plan.sender.as_deref())?, end("receiver", plan.receiver.as_deref())?];
-    let held = HeldLaws::of(scenario, &ackclock_live::ends(scenario, ends))?;
+    let owners = ackclock_live::ends(scenario, ends);
+    let held = HeldLaws::of(scenario, &owners)?;
     let options = Options {
         port,
         ends,
@@ -86,6 +87,7 @@ pub fn live(
         allow_programs: plan.allow_programs,
         as_root: plan.as_root,
         laws: held.laws(),
+        quick_start: quick_start(scenario, &owners)?,
     };
     let mut lived = ackclock_live::run(scenario, &options, cancelled).map_err(live_error)?;
     lived.report.kernel_laws = held.finish();

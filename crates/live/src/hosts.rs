@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration as StdDuration;
 
 use ackclock_app::{AnyApp, App, Note, Transport};
 use ackclock_sim::records::{Outcome, VideoRow};
@@ -121,7 +123,7 @@ impl KernelConnection {
             .map(|namespace| namespace.within(|| sys::listen(passive.0, passive.1, prepare)))
             .transpose()?;
         let end = |namespace: Option<&NetNs>| {
-            namespace.map(|_| KernelEnd::new(settings.payload, settings.mtu))
+            namespace.map(|_| KernelEnd::new(settings.payload, settings.packet))
         };
         let ends = namespaces.map(end);
         let [first, second] = apps;
@@ -329,6 +331,8 @@ impl Hosts {
         let mut poll = Poll::default();
         // Of each file that is waited for, whose it is.
         let mut owners: Vec<usize> = Vec::new();
+        // A SYN that goes out earlier waits for the path, and its round trip is that much longer.
+        thread::sleep(StdDuration::from_nanos(clock.until(Instant::START).as_nanos()));
         loop {
             let mut now = clock.now();
             wake_policy.count(now, sys::thread_time);

@@ -3,17 +3,19 @@
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
 
+use ackclock_packet::QuickStartRate;
 use ackclock_sim::ScenarioError;
 use ackclock_sim::scenario::{
     EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec, RledbatSpec};
 use ackclock_tcp::growth::{GrowthChoice, laws_of_linux};
+use ackclock_tcp::start::JumpChoice;
 use ackclock_tcp::{Config, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, Profile, TcpSpec};
 use ackclock_units::{Bytes, Duration};
 
 use crate::netlink::RouteMetrics;
-use crate::options::{End, KernelLaw};
+use crate::options::{End, Extras, QuickStartEnd};
 use crate::sys;
 
 /// IP and TCP headers without options, and the option of Quick-Start (RFC 4782 §3.1; in IPv6 with its
@@ -43,6 +45,8 @@ pub struct KernelSettings {
     pub route: RouteMetrics,
     /// The largest packet of its device.
     pub mtu: u32,
+    /// Bytes of a full segment with its headers, without Quick-Start's option.
+    pub packet: u32,
     /// Payload of a full segment.
     pub payload: u32,
     /// True if less than a full segment is sent at once.
@@ -71,23 +75,63 @@ pub fn ends(scenario: &Scenario, said: [Option<End>; 2]) -> Vec<[End; 2]> {
 const NO_QUICK_START: &str =
     "the kernel knows no Quick-Start, expected `endpoint = \"ackclock\"` for a live run";
 
-/// The laws of the senders of `scenario` that are to be the kernel's, each once, and that it has no module of.
+/// The laws of the senders of `scenario` that are to be the kernel's, each once and with the key of the first, and that it
+/// has no module of.
 ///
 /// # Errors
 /// Settings that do not go together.
 pub fn laws_wanted(
     scenario: &Scenario,
     ends: &[[End; 2]],
-) -> Result<Vec<GrowthChoice>, ScenarioError> {
-    let mut wanted = Vec::new();
+) -> Result<Vec<(String, GrowthChoice)>, ScenarioError> {
+    let mut wanted: Vec<(String, GrowthChoice)> = Vec::new();
     for (asked, ends) in entries(scenario)?.iter().zip(ends) {
         let law = asked.config.parts.growth;
         let by_kernel = sender_of(asked, *ends) == End::Kernel && asked.profile == Profile::Linux;
-        if by_kernel && !law.in_linux().is_some_and(has_module) && !wanted.contains(&law) {
-            wanted.push(law);
+        let is_new = wanted.iter().all(|(_, known)| *known != law);
+        if by_kernel && is_new && !law.in_linux().is_some_and(has_module) {
+            wanted.push((format!("{}.variant", asked.key), law));
         }
     }
     Ok(wanted)
+}
+
+/// True if `config` makes an end take part in Quick-Start.
+const fn takes_part(config: &Config) -> bool {
+    matches!(config.parts.jump, JumpChoice::QuickStart(_)) || config.quick_start.answers
+}
+
+/// The key of the first sender of `scenario` that is the kernel's and takes part in Quick-Start.
+///
+/// # Errors
+/// Settings that do not go together.
+pub fn wants_quick_start(
+    scenario: &Scenario,
+    ends: &[[End; 2]],
+) -> Result<Option<String>, ScenarioError> {
+    let entries = entries(scenario)?;
+    let mut wants = entries.iter().zip(ends).filter(|(asked, ends)| {
+        sender_of(asked, **ends) == End::Kernel && takes_part(&asked.config)
+    });
+    Ok(wants.next().map(|(asked, _)| format!("{}.variant", asked.key)))
+}
+
+/// The part in Quick-Start of an end with these settings, whose segments are full packets of `packet` bytes; `None` of one
+/// that takes none.
+pub fn quick_start_end(config: &Config, packet: u32, payload: u32) -> Option<QuickStartEnd> {
+    let own = config.quick_start;
+    let asks = match config.parts.jump {
+        JumpChoice::QuickStart(jump) if own.asks && own.at_setup => jump.rate,
+        _ => QuickStartRate::NONE,
+    };
+    takes_part(config).then_some(QuickStartEnd {
+        asks,
+        answers: true,
+        most: own.most,
+        lies: own.lies,
+        packet,
+        payload,
+    })
 }
 
 /// True if the kernel has this congestion control, or a module that it loads when it is asked for it.
@@ -98,15 +142,14 @@ fn has_module(name: &str) -> bool {
     asked.err().is_none_or(|error| error.kind() != ErrorKind::NotFound)
 }
 
-/// Refuses, by name, what `scenario` asks and a live run cannot do whose ends are these, on a kernel that has `laws`
-/// beside its own.
+/// Refuses, by name, what `scenario` asks and a live run cannot do whose ends are these, on a kernel that has `extras`.
 ///
 /// # Errors
 /// The first such key.
 pub fn check(
     scenario: &Scenario,
     ends: &[[End; 2]],
-    laws: &[KernelLaw],
+    extras: Extras<'_>,
 ) -> Result<(), ScenarioError> {
     let refuse = |key: String, message: &str| Err(ScenarioError::new(&key, message));
     for (n, event) in scenario.events.iter().enumerate() {
@@ -156,7 +199,7 @@ pub fn check(
     }
     for (asked, ends) in entries(scenario)?.iter().zip(ends) {
         if ends.contains(&End::Kernel) {
-            settings(asked, sender_of(asked, *ends), laws)?;
+            settings(asked, sender_of(asked, *ends), extras)?;
         }
     }
     Ok(())
@@ -231,7 +274,7 @@ pub fn entries(scenario: &Scenario) -> Result<Vec<Asked<'_>>, ScenarioError> {
 pub fn settings(
     asked: &Asked<'_>,
     sender: End,
-    laws: &[KernelLaw],
+    extras: Extras<'_>,
 ) -> Result<KernelSettings, ScenarioError> {
     let key = |word: &str| format!("{}.{word}", asked.key);
     let (config, tcp) = (&asked.config, asked.tcp);
@@ -240,8 +283,8 @@ pub fn settings(
                        for a live run";
         return Err(ScenarioError::new(&key("variant"), message));
     }
-    let (headers, _) = headers(asked.network);
-    let mtu = u32::from(config.mss.get()) + headers;
+    let (headers, option) = headers(asked.network);
+    let mut mtu = u32::from(config.mss.get()) + headers;
     let mut sysctls: Vec<(&'static str, String)> = Vec::new();
     if asked.network == NetworkSpec::Ipv6 {
         if mtu < LEAST_IPV6_MTU {
@@ -252,7 +295,7 @@ pub fn settings(
         sysctls.extend(IPV6.map(|(name, value)| (name, value.to_owned())));
     }
     let Sender { congestion_control, initial_window, restart } = match sender {
-        End::Kernel => kernel_sender(asked.profile, config, laws, &key)?,
+        End::Kernel => kernel_sender(asked.profile, config, extras, &key)?,
         // The law of a host that only receives makes no difference.
         End::Own => {
             Sender { congestion_control: "reno".to_owned(), initial_window: None, restart: true }
@@ -260,8 +303,18 @@ pub fn settings(
     };
     let mut route = RouteMetrics { initial_window, ..RouteMetrics::default() };
     refuse_settings(tcp, &key)?;
-    if sender == End::Kernel && tcp.quick_start.is_some() {
+    let quick_start = sender == End::Kernel && takes_part(config);
+    if quick_start && !extras.quick_start && tcp.quick_start.is_some() {
         return Err(ScenarioError::new(&key("tcp.quick_start"), NO_QUICK_START));
+    }
+    if quick_start && extras.quick_start {
+        if asked.network == NetworkSpec::Ipv6 {
+            let message = "the kernel's ends speak Quick-Start over IPv4, expected \"ipv4\"";
+            return Err(ScenarioError::new(&key("network"), message));
+        }
+        // Room for the option in front of a full segment.
+        mtu += option;
+        route.advertised_mss = Some(u32::from(config.mss.get()));
     }
     if asked.programs {
         let set = [("pacing", tcp.pacing.is_some()), ("nagle", tcp.nagle.is_some())];
@@ -321,6 +374,7 @@ pub fn settings(
         sysctls,
         route,
         mtu,
+        packet: u32::from(config.mss.get()) + headers,
         payload: u32::from(config.mss.get()) - if config.timestamps { TIMESTAMPS } else { 0 },
         no_delay: matches!(tcp.nagle, Some(Nagle::Off)),
         paced: matches!(tcp.pacing, Some(Pacing::Linux)),
@@ -338,6 +392,7 @@ pub fn unused(asked: &Asked<'_>) -> KernelSettings {
         sysctls: Vec::new(),
         route: RouteMetrics::default(),
         mtu: mss + headers + quick_start,
+        packet: mss + headers,
         payload: mss,
         no_delay: false,
         paced: false,
@@ -367,7 +422,7 @@ struct Sender {
 fn kernel_sender(
     profile: Profile,
     config: &Config,
-    laws: &[KernelLaw],
+    extras: Extras<'_>,
     key: &impl Fn(&str) -> String,
 ) -> Result<Sender, ScenarioError> {
     let refuse = |word: &str, message: &str| Err(ScenarioError::new(&key(word), message));
@@ -381,7 +436,7 @@ fn kernel_sender(
     let mut words = name.split('+');
     let law = words.next().unwrap_or_default();
     let choice = config.parts.growth;
-    let loaded = laws.iter().find(|law| law.choice == choice).map(|law| law.name.as_str());
+    let loaded = extras.laws.iter().find(|law| law.choice == choice).map(|law| law.name.as_str());
     let Some(congestion_control) = loaded.or_else(|| choice.in_linux()) else {
         let known: Vec<&str> = laws_of_linux().map(|(ours, _)| ours).collect();
         let namesake = laws_of_linux().find(|(_, kernels)| *kernels == law);
@@ -405,6 +460,15 @@ fn kernel_sender(
             sender.initial_window = Some(window);
         } else if word == "linuxidle(norestart)" {
             sender.restart = false;
+        } else if let JumpChoice::QuickStart(jump) = config.parts.jump
+            && word.starts_with("quickstart(")
+            && extras.quick_start
+        {
+            if jump.ssthresh_approved {
+                let message = "the kernel's threshold is its law's, expected `quickstart(RATE)` \
+                               without `approved` for a live run";
+                return refuse("variant", message);
+            }
         } else {
             let message = format!(
                 "the kernel's `{congestion_control}` comes without `+{word}`; a live run takes \

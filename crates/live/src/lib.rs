@@ -92,14 +92,16 @@ pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 #[cfg(target_os = "linux")]
-pub use kernel::{ends, laws_wanted};
+pub use kernel::{ends, laws_wanted, wants_quick_start};
 #[cfg(target_os = "linux")]
-pub use options::{End, KernelLaw, Options, PortKind};
+pub use options::{End, KernelLaw, KernelStep, Options, PortKind, QuickStartEnd, QuickStartEnds};
 pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use programs::{ProgramReport, closed_to_programs};
 #[cfg(target_os = "linux")]
-pub use report::{Lateness, LawReport, RateReached, Report, Setting};
+pub use report::{
+    KernelQuickStart, Lateness, LawReport, QuickStartGrant, RateReached, Report, Setting,
+};
 #[cfg(target_os = "linux")]
 pub use run::{LiveRun, run};
 

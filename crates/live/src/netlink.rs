@@ -135,6 +135,8 @@ pub struct RouteMetrics {
     pub congestion_control: Option<String>,
     /// The largest window that is offered.
     pub window: Option<u32>,
+    /// The segment size that is offered, if it is not that of the device.
+    pub advertised_mss: Option<u32>,
 }
 
 impl Netlink {
@@ -306,6 +308,9 @@ impl Netlink {
         }
         if let Some(bytes) = metrics.window {
             of_tcp = of_tcp.with_u32(3, bytes);
+        }
+        if let Some(bytes) = metrics.advertised_mss {
+            of_tcp = of_tcp.with_u32(8, bytes);
         }
         if let Some(name) = &metrics.congestion_control {
             of_tcp = of_tcp.with(16, &text(name));

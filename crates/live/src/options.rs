@@ -1,7 +1,12 @@
 //! The options of a live run: devices, end points, captures and programs.
 
+use std::fmt::Debug;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use ackclock_packet::QuickStartRate;
+use ackclock_tcp::QuickStartStep;
 use ackclock_tcp::growth::GrowthChoice;
 use ackclock_writer::Place;
 
@@ -26,6 +31,81 @@ pub struct Options {
     pub as_root: bool,
     /// Laws that the kernel has beside its own.
     pub laws: Vec<KernelLaw>,
+    /// Quick-Start for the kernel's ends.
+    pub quick_start: Option<Arc<dyn QuickStartEnds>>,
+}
+
+impl Options {
+    /// The abilities of the kernel beside its own.
+    pub(crate) fn extras(&self) -> Extras<'_> {
+        Extras { laws: &self.laws, quick_start: self.quick_start.is_some() }
+    }
+}
+
+/// The abilities that the kernel was given for a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extras<'a> {
+    /// Laws.
+    pub laws: &'a [KernelLaw],
+    /// True if its ends speak Quick-Start.
+    pub quick_start: bool,
+}
+
+/// An end's part in Quick-Start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuickStartEnd {
+    /// The rate that it asks for with its SYN or SYN-ACK.
+    pub asks: QuickStartRate,
+    /// True if it answers requests.
+    pub answers: bool,
+    /// The most that it lets the peer have.
+    pub most: QuickStartRate,
+    /// The rate with which a receiver that lies answers.
+    pub lies: Option<QuickStartRate>,
+    /// Bytes of a full packet, and of its payload.
+    pub packet: u32,
+    /// Bytes of its payload.
+    pub payload: u32,
+}
+
+/// A step of a request of a kernel's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelStep {
+    /// The time by the machine's monotonic clock.
+    pub time_ns: u64,
+    /// The end that asked.
+    pub local: Ipv4Addr,
+    /// The step.
+    pub step: QuickStartStep,
+    /// The rate that was asked for.
+    pub asked: QuickStartRate,
+    /// The rate that was approved, as far as is known.
+    pub approved: QuickStartRate,
+    /// The round trip that the request took, in microseconds.
+    pub rtt_us: u32,
+    /// The window that the rate fills in it, in segments.
+    pub window: u32,
+}
+
+/// Quick-Start around the kernel's TCP, as somebody who can load programs gives it.
+pub trait QuickStartEnds: Debug + Send + Sync {
+    /// This thread's network namespace, whose cookie and device these are, is a host.
+    ///
+    /// # Errors
+    /// The kernel's words against it.
+    fn add_host(&self, cookie: u64, device: u32) -> Result<(), String>;
+
+    /// The end at `address` takes part.
+    ///
+    /// # Errors
+    /// The kernel's words against it.
+    fn add_end(&self, address: Ipv4Addr, end: &QuickStartEnd) -> Result<(), String>;
+
+    /// The steps of all requests so far.
+    fn steps(&self) -> Vec<KernelStep>;
+
+    /// The object's name and hash.
+    fn object(&self) -> (String, String);
 }
 
 /// A law of ours that was loaded into the kernel.

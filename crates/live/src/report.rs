@@ -69,6 +69,8 @@ pub struct Report {
     pub hosts: Vec<Setting>,
     /// Laws of ours that the kernel had for the run.
     pub kernel_laws: Vec<LawReport>,
+    /// Quick-Start around the kernel's TCP, if the run had it.
+    pub kernel_quick_start: Option<KernelQuickStart>,
     /// Programs that were ends of flows.
     pub programs: Vec<ProgramReport>,
 }
@@ -137,6 +139,32 @@ pub struct LawReport {
     pub apart_acks: Option<usize>,
     /// The largest difference, in segments.
     pub apart_segments: Option<f64>,
+}
+
+/// Quick-Start's programs around the kernel's TCP.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KernelQuickStart {
+    /// The object.
+    pub object: String,
+    /// Its hash.
+    pub hash: String,
+    /// The steps that requests took.
+    pub steps: usize,
+    /// The rates that were approved and used.
+    pub grants: Vec<QuickStartGrant>,
+}
+
+/// A rate that was approved, and used.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct QuickStartGrant {
+    /// The number of the connection, flows first.
+    pub connection: usize,
+    /// The rate.
+    pub rate_bps: u64,
+    /// The round trip that the request took.
+    pub rtt_s: f64,
+    /// The first window, in segments.
+    pub window: u32,
 }
 
 /// The settings of the hosts of an entry of the file.
@@ -221,6 +249,7 @@ impl Report {
             per_ack_lost: watched.lost,
             hosts: Vec::new(),
             kernel_laws: Vec::new(),
+            kernel_quick_start: None,
             programs: Vec::new(),
         };
         report.judge();

@@ -11,11 +11,11 @@ use ackclock_app::{AnyApp, Client, Server, Session, Sink, Transport};
 use ackclock_sim::plan::Plan;
 use ackclock_sim::records::Run;
 use ackclock_sim::scenario::{Application, NetworkSpec, Scenario};
-use ackclock_tcp::Config;
+use ackclock_tcp::{Config, QuickStartEvent, QuickStartStep};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use crate::addresses::{address, network};
+use crate::addresses::{address, flow_of, ipv4, network};
 use crate::clock::Clock;
 use crate::devices;
 use crate::diag::Diagnosis;
@@ -25,7 +25,7 @@ use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
-use crate::options::{End, KernelLaw, Options, PortKind};
+use crate::options::{End, Extras, KernelStep, Options, PortKind, QuickStartEnds};
 use crate::own_results::OwnResults;
 use crate::path::Path;
 use crate::path_driver::PathDriver;
@@ -33,7 +33,7 @@ use crate::pcap_tap::PcapTap;
 use crate::port::Port;
 use crate::program_sockets::ProgramSockets;
 use crate::programs::{self, Programs};
-use crate::report::{Report, Setting};
+use crate::report::{KernelQuickStart, QuickStartGrant, Report, Setting};
 use crate::rows::{self, ThreadResults};
 use crate::sys;
 use crate::tracepoint::Tracepoint;
@@ -93,7 +93,7 @@ pub fn run(
     cancelled: impl Fn() -> bool,
 ) -> Result<LiveRun, LiveError> {
     let ends = kernel::ends(scenario, options.ends);
-    kernel::check(scenario, &ends, &options.laws)?;
+    kernel::check(scenario, &ends, options.extras())?;
     programs::check(scenario, options)?;
     let plan = Plan::new(scenario)?;
     if plan.flows.is_empty() && plan.connections.is_empty() {
@@ -103,8 +103,11 @@ pub fn run(
     sys::open_many_files();
     let kind = options.port.unwrap_or_else(best_port);
     let connections = ConnectionPlan::all(scenario, &plan);
-    let pairs = hosts(scenario, &ends, &options.laws)?;
+    let pairs = hosts(scenario, &ends, options.extras())?;
     let ports = ports(kind, &pairs, scenario, &connections, segments_a_call(&plan))?;
+    if let Some(programs) = &options.quick_start {
+        speak_quick_start(programs.as_ref(), &pairs, &connections, &ports)?;
+    }
     let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
     let senders = pairs.iter().filter_map(|pair| Some((pair, pair.namespaces[0].as_ref()?)));
@@ -140,10 +143,16 @@ pub fn run(
         Acting { path_driver: &mut path_driver, hosts: &mut hosts, programs: &mut programs };
     let outcome = drive(acting, watcher, &moments, plan.end, cancelled)?;
     path_driver.pcap_tap.take().map_or(Ok(()), PcapTap::finish)?;
-    let own = own_results(&mut path_driver, &mut hosts, &plan);
+    let mut own = own_results(&mut path_driver, &mut hosts, &plan);
+    let steps = options.quick_start.as_ref().map_or_else(Vec::new, |programs| programs.steps());
+    own.requests.extend(steps.iter().filter_map(|step| event(step, outcome.clock)));
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
     report.per_ack = per_ack;
+    report.kernel_quick_start = options.quick_start.as_ref().map(|programs| {
+        let (object, hash) = programs.object();
+        KernelQuickStart { object, hash, steps: steps.len(), grants: grants(&steps) }
+    });
     report.kept_awake = awake.is_some();
     report.name_ends(&ends);
     report.programs = programs.finish(plan.end);
@@ -334,12 +343,12 @@ fn best_port() -> PortKind {
 fn hosts(
     scenario: &Scenario,
     ends: &[[End; 2]],
-    laws: &[KernelLaw],
+    extras: Extras<'_>,
 ) -> Result<Vec<HostPair>, LiveError> {
     let mut pairs = Vec::with_capacity(ends.len());
     for (asked, ends) in kernel::entries(scenario)?.into_iter().zip(ends) {
         let settings = if ends.contains(&End::Kernel) {
-            kernel::settings(&asked, kernel::sender_of(&asked, *ends), laws)?
+            kernel::settings(&asked, kernel::sender_of(&asked, *ends), extras)?
         } else {
             kernel::unused(&asked)
         };
@@ -429,6 +438,7 @@ fn ports(
                 0 => RouteMetrics { quick_ack: false, ..pair.settings.route.clone() },
                 _ => RouteMetrics {
                     quick_ack: pair.settings.route.quick_ack,
+                    advertised_mss: pair.settings.route.advertised_mss,
                     ..RouteMetrics::default()
                 },
             };
@@ -449,6 +459,57 @@ fn ports(
         }
     }
     Ok(ports)
+}
+
+/// Has the kernel's ends of connections that take part speak Quick-Start.
+fn speak_quick_start(
+    programs: &dyn QuickStartEnds,
+    pairs: &[HostPair],
+    connections: &[ConnectionPlan<'_>],
+    ports: &[Box<dyn Port>],
+) -> Result<(), LiveError> {
+    let step = LiveError::step("attach Quick-Start's programs");
+    let add = |entry: usize, side: usize| -> io::Result<()> {
+        let pair = &pairs[entry];
+        let (Some(namespace), Some(device)) =
+            (&pair.namespaces[side], ports[2 * entry + side].device())
+        else {
+            return Ok(());
+        };
+        let cookie = namespace.within(sys::namespace_cookie)?;
+        namespace.within(|| programs.add_host(cookie, device).map_err(io::Error::other))?;
+        let own = connections.iter().enumerate().filter(|(_, of)| of.entry == entry);
+        for (number, connection) in own {
+            let (packet, payload) = (pair.settings.packet, pair.settings.payload);
+            let end = kernel::quick_start_end(&connection.configs[side], packet, payload);
+            if let Some(end) = end {
+                programs.add_end(ipv4(side, number), &end).map_err(io::Error::other)?;
+            }
+        }
+        Ok(())
+    };
+    let mut all = (0..pairs.len()).flat_map(|entry| [(entry, 0), (entry, 1)]);
+    all.try_for_each(|(entry, side)| add(entry, side)).map_err(step)
+}
+
+/// A step of the kernel's as an event of its connection.
+fn event(step: &KernelStep, clock: Clock) -> Option<(usize, QuickStartEvent)> {
+    let (number, _) = flow_of(step.local.into())?;
+    let KernelStep { step: what, asked, approved, .. } = *step;
+    Some((number, QuickStartEvent { at: clock.of(step.time_ns), step: what, asked, approved }))
+}
+
+fn grants(steps: &[KernelStep]) -> Vec<QuickStartGrant> {
+    let used = steps.iter().filter(|step| step.step == QuickStartStep::Approved);
+    let grants = used.filter_map(|step| {
+        Some(QuickStartGrant {
+            connection: flow_of(step.local.into())?.0,
+            rate_bps: step.approved.rate()?.as_bps(),
+            rtt_s: f64::from(step.rtt_us) * 1e-6,
+            window: step.window,
+        })
+    });
+    grants.collect()
 }
 
 /// Our own ends of an entry's connections.
@@ -537,6 +598,7 @@ fn drive(
         Ok((joined(path), joined(ends), joined(watched)))
     })?;
     let outcome = ThreadResults {
+        clock,
         path: path.map_err(LiveError::step("move packets"))?,
         ends: ends.map_err(LiveError::step("run an application"))?,
         watched: watched.map_err(LiveError::step("look at sockets"))?,

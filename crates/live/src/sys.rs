@@ -15,9 +15,9 @@ pub use perf::{PerfEvent, Record};
 pub use rights::{User, acting_user, as_user};
 pub use socket::{
     Connecting, SocketKind, TcpInfo, abandon, accept, at_end, connect, connected, destroy_events,
-    finish_writing, info, listen, netlink, pace_at_most, packet_socket, receive_now,
-    send_and_receive, set_congestion_control, set_no_delay, set_pacing, set_window_clamp, unsent,
-    waiting,
+    finish_writing, info, listen, namespace_cookie, netlink, pace_at_most, packet_socket,
+    receive_now, send_and_receive, set_congestion_control, set_no_delay, set_pacing,
+    set_window_clamp, unsent, waiting,
 };
 pub use spawn::{Launch, Program, Rights};
 

@@ -60,6 +60,11 @@ impl Stream {
         Self { state: [next(), next(), next(), next()] }
     }
 
+    /// The four words that the next draws follow from, for a generator elsewhere that is to draw the same.
+    pub const fn state(&self) -> [u64; 4] {
+        self.state
+    }
+
     /// The next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         DRAWS.set(DRAWS.get().wrapping_add(1));

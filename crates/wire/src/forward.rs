@@ -150,7 +150,10 @@ fn change_ipv4(header: &mut [u8], change: impl FnOnce(&mut QuickStart) -> Option
     // The words of the checksum that the option touches; a header's length is even.
     let touched = at & !1..(at + ip_options::IPV4_LEN).next_multiple_of(2);
     let before = sum(&header[touched.clone()]);
+    let came = option;
     let new = match change(&mut option) {
+        // A Report is not to be changed (RFC 4782 §3.1): nor its bits without a meaning.
+        OptionFate::Written if option == came => return 0,
         OptionFate::Written => ip_options::ipv4(option),
         OptionFate::Deleted => [ip_options::IPV4_NOP; ip_options::IPV4_LEN],
     };
@@ -195,7 +198,9 @@ fn change_ipv6(packet: &mut [u8], change: impl FnOnce(&mut QuickStart) -> Option
     }
     let Some(option) = packet[..end].get_mut(at..at + ip_options::IPV6_LEN) else { return };
     let Some(mut quick_start) = ip_options::read_ipv6(option) else { return };
+    let came = quick_start;
     match change(&mut quick_start) {
+        OptionFate::Written if quick_start == came => {}
         OptionFate::Written => option.copy_from_slice(&ip_options::ipv6(quick_start)),
         OptionFate::Deleted => {
             option.fill(0);

@@ -23,7 +23,7 @@ impl HeldLaws {
         let input = |error: ackclock_sim::ScenarioError| {
             BadInput::new(format_args!("{}: {}", error.key, error.message))
         };
-        for choice in laws_wanted(scenario, ends).map_err(input)? {
+        for (key, choice) in laws_wanted(scenario, ends).map_err(input)? {
             // A law that has no form for the kernel is refused by the run, which says what there is.
             let Ok(asked) = find(&choice.spelled()) else { continue };
             match hold(&asked) {
@@ -32,7 +32,7 @@ impl HeldLaws {
                     let staying = asked.kernel_name().ok().filter(|name| is_available(name));
                     let Some(name) = staying else {
                         let message = format_args!(
-                            "the kernel has no `{}`, and ours cannot be loaded: {error}",
+                            "{key}: the kernel has no `{}`, and ours cannot be loaded: {error}",
                             asked.word
                         );
                         return Err(BadInput::new(message).into());

@@ -14,13 +14,13 @@ fn scenario(flow: &str) -> Scenario {
 }
 
 fn refused(flow: &str) -> String {
-    check(&scenario(flow), &[[End::Kernel; 2]], &[]).unwrap_err().to_string()
+    check(&scenario(flow), &[[End::Kernel; 2]], Extras::default()).unwrap_err().to_string()
 }
 
 fn accepted(flow: &str) -> KernelSettings {
     let scenario = scenario(flow);
-    check(&scenario, &[[End::Kernel; 2]], &[]).unwrap();
-    settings(&entries(&scenario).unwrap()[0], End::Kernel, &[]).unwrap()
+    check(&scenario, &[[End::Kernel; 2]], Extras::default()).unwrap();
+    settings(&entries(&scenario).unwrap()[0], End::Kernel, Extras::default()).unwrap()
 }
 
 fn sysctl<'a>(settings: &'a KernelSettings, name: &str) -> Option<&'a str> {
@@ -126,8 +126,8 @@ fn our_own_sender_may_be_any() {
     let tahoe = scenario(
         r#""variant": "tahoe", "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1 kB"}"#,
     );
-    check(&tahoe, &[[End::Own, End::Kernel]], &[]).unwrap();
-    assert!(check(&tahoe, &[[End::Kernel, End::Own]], &[]).is_err());
+    check(&tahoe, &[[End::Own, End::Kernel]], Extras::default()).unwrap();
+    assert!(check(&tahoe, &[[End::Kernel, End::Own]], Extras::default()).is_err());
 }
 
 #[test]
@@ -151,21 +151,22 @@ fn traffic(class: &str) -> Scenario {
 fn a_browsers_users_are_refused_and_not_run_without_pages() {
     // 20 users opened 20 connections, on which nothing was asked for; the run was called valid.
     let browser = r#""variant": "cubic", "app": {"kind": "browser", "constants": "surge-1998"}"#;
-    let error = check(&traffic(browser), &[[End::Kernel; 2]; 2], &[]).unwrap_err();
+    let error = check(&traffic(browser), &[[End::Kernel; 2]; 2], Extras::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "traffic[0].app.kind: a live run has no users who open connections; expected \"request\" or \
          \"bulk\" for a live run"
     );
     // Whichever end is our own: it is the applications that are missing.
-    assert!(check(&traffic(browser), &[[End::Own; 2]; 2], &[]).is_err());
+    assert!(check(&traffic(browser), &[[End::Own; 2]; 2], Extras::default()).is_err());
 }
 
 #[test]
 fn of_traffic_what_has_private_lines_is_refused() {
     let request = r#""app": {"kind": "request", "response": "1 kB"}"#;
     let kernel = [[End::Kernel; 2]; 2];
-    check(&traffic(&format!(r#""variant": "reno", {request}"#)), &kernel, &[]).unwrap();
+    check(&traffic(&format!(r#""variant": "reno", {request}"#)), &kernel, Extras::default())
+        .unwrap();
     for (class, key) in [
         (
             r#""variant": "reno", "app": {"kind": "packmime", "rate": "5 /s"}"#,
@@ -184,7 +185,7 @@ fn of_traffic_what_has_private_lines_is_refused() {
             "traffic[0].app.quick_start",
         ),
     ] {
-        let error = check(&traffic(class), &kernel, &[]).unwrap_err();
+        let error = check(&traffic(class), &kernel, Extras::default()).unwrap_err();
         assert_eq!(error.key, key);
     }
 }
@@ -194,10 +195,12 @@ fn a_law_of_ours_that_the_kernel_has_is_taken_under_its_name_there() {
     let scenario = scenario(r#""variant": "tahoe+iw4", "profile": "linux""#);
     let kernel = [[End::Kernel; 2]];
     let wanted = laws_wanted(&scenario, &kernel).unwrap();
-    assert_eq!(wanted.len(), 1);
-    let laws = [KernelLaw { choice: wanted[0], name: "ack_tahoe1ff".to_owned() }];
-    check(&scenario, &kernel, &laws).unwrap();
-    let settings = settings(&entries(&scenario).unwrap()[0], End::Kernel, &laws).unwrap();
+    let [(key, choice)] = wanted.as_slice() else { panic!("{wanted:?}") };
+    assert_eq!(key, "flow[0].variant");
+    let laws = [KernelLaw { choice: *choice, name: "ack_tahoe1ff".to_owned() }];
+    let extras = Extras { laws: &laws, quick_start: false };
+    check(&scenario, &kernel, extras).unwrap();
+    let settings = settings(&entries(&scenario).unwrap()[0], End::Kernel, extras).unwrap();
     assert_eq!(settings.congestion_control, "ack_tahoe1ff");
     assert_eq!(settings.route.initial_window, Some(4));
 }
@@ -217,4 +220,30 @@ fn laws_that_the_kernel_has_or_does_not_run_are_not_wanted() {
         let scenario = scenario(flow);
         assert!(laws_wanted(&scenario, &ends(&scenario, [None; 2])).unwrap().is_empty(), "{flow}");
     }
+}
+
+#[test]
+fn quick_start_is_taken_where_the_kernel_has_it() {
+    let scenario = scenario(r#""variant": "cubic+quickstart(40.96Mbps)", "profile": "linux""#);
+    let kernel = [[End::Kernel; 2]];
+    let wants = wants_quick_start(&scenario, &kernel).unwrap();
+    assert_eq!(wants.as_deref(), Some("flow[0].variant"));
+    assert!(wants_quick_start(&scenario, &[[End::Own; 2]]).unwrap().is_none());
+    let error = check(&scenario, &kernel, Extras::default()).unwrap_err();
+    assert_eq!(error.key, "flow[0].variant");
+    let extras = Extras { laws: &[], quick_start: true };
+    check(&scenario, &kernel, extras).unwrap();
+    let asked = &entries(&scenario).unwrap()[0];
+    let settings = settings(asked, End::Kernel, extras).unwrap();
+    // 1460 bytes, 40 of headers, and 8 of the option in front of a full segment.
+    assert_eq!((settings.mtu, settings.route.advertised_mss), (1508, Some(1460)));
+    assert_eq!((settings.packet, settings.payload), (1500, 1448));
+}
+
+#[test]
+fn an_approved_threshold_is_not_the_kernels() {
+    let flow = r#""variant": "cubic+quickstart(40.96Mbps,approved)", "profile": "linux""#;
+    let extras = Extras { laws: &[], quick_start: true };
+    let error = check(&scenario(flow), &[[End::Kernel; 2]], extras).unwrap_err();
+    assert!(error.message.contains("without `approved`"), "{}", error.message);
 }

@@ -448,3 +448,23 @@ pub fn info(socket: &impl AsRawFd) -> io::Result<TcpInfo> {
     })?;
     Ok(TcpInfo::read(&bytes[..usize::try_from(size).unwrap_or(0)]))
 }
+
+/// The number of this thread's network namespace, which no other of the machine has had (`SO_NETNS_COOKIE`).
+pub fn namespace_cookie() -> io::Result<u64> {
+    /// asm-generic/socket.h
+    const NETNS_COOKIE: libc::c_int = 71;
+    let socket = control()?;
+    let mut cookie = 0_u64;
+    let mut size = length::<u64>();
+    // SAFETY: a number that lives as long as the call, and its size.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            NETNS_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut size,
+        )
+    })?;
+    Ok(cookie)
+}
