@@ -16,11 +16,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, GREY = COLOURS["ink"], COLOURS["grey"]
-HUES = ("ink", "sky", "blue", "green", "orange", "red", "purple", "grey")
+HUES = {
+    "droptail": "ink",
+    "red": "grey",
+    "codel": "blue",
+    "cobalt": "sky",
+    "pie": "orange",
+    "fair": "ink",
+    "drr": "purple",
+    "sfq": "grey",
+    "fq_codel": "blue",
+    "fq_cobalt": "sky",
+    "fq_pie": "orange",
+    "cake": "green",
+}
+"""Colours of the disciplines; those with a queue for each flow share that of their one-queue form,
+and are dashed where lines are drawn."""
 
 
 def _colour(queue: str) -> str:
-    return COLOURS[HUES[list(QUEUES).index(queue) % len(HUES)]]
+    return COLOURS[HUES[queue]]
+
+
+def _dashes(queue: str) -> str | tuple[int, tuple[float, float]]:
+    return (0, (3, 1.5)) if queue in BY_FLOW else "-"
 
 
 def _grouped(panel: Axes, rows: pl.DataFrame, column: str, scale: float = 1.0) -> None:
@@ -48,7 +67,7 @@ def _grouped(panel: Axes, rows: pl.DataFrame, column: str, scale: float = 1.0) -
 def _legend(made: Figure, panel: Axes) -> None:
     lines, names = panel.get_legend_handles_labels()
     if names:
-        made.legend(lines, names, loc="outside lower center", ncols=len(names))
+        made.legend(lines, names, loc="outside lower center", ncols=min(len(names), 6))
 
 
 def tradeoff(rows: pl.DataFrame, seconds: pl.DataFrame) -> Figure:
@@ -72,7 +91,8 @@ def tradeoff(rows: pl.DataFrame, seconds: pl.DataFrame) -> Figure:
         for name in QUEUES:
             curve = here.filter(pl.col("queue") == name).sort("second")
             panels[1].plot(curve["second"], 1e3 * curve["delay_s"], color=_colour(name),
-                           linewidth=0.9, label=QUEUES[name][0])  # fmt: skip
+                           linestyle=_dashes(name), linewidth=0.9,
+                           label=QUEUES[name][0])  # fmt: skip
         panels[1].set(xlabel="time, s", ylabel="delay, ms", title="Reno, first seed")
         _legend(made, panels[1])
         return made
@@ -81,7 +101,7 @@ def tradeoff(rows: pl.DataFrame, seconds: pl.DataFrame) -> Figure:
 def short(rows: pl.DataFrame) -> Figure:
     """Draw the mean completion of short flows."""
     with styled():
-        made, panel = figure(3.2)
+        made, panel = figure(4.6)
         _grouped(panel, rows, "completion_mean_s", 1e3)
         panel.set(xlabel="mean completion of 10 to 100 packets, ms")
         _legend(made, panel)
@@ -91,7 +111,7 @@ def short(rows: pl.DataFrame) -> Figure:
 def unresponsive(rows: pl.DataFrame) -> Figure:
     """Draw the part of the capacity that a flow keeps, by the load of the others."""
     with styled():
-        made, panel = figure(3.2)
+        made, panel = figure(4.6)
         _grouped(panel, rows, "share", 100)
         panel.axvline(50, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)))
         panel.set(xlabel="% of the capacity that Reno has, by the load of the others")
@@ -102,7 +122,7 @@ def unresponsive(rows: pl.DataFrame) -> Figure:
 def rtt(rows: pl.DataFrame) -> Figure:
     """Draw the ratio of shares over the second flow's round-trip time."""
     with styled():
-        made, panel = figure(3.2)
+        made, panel = figure(4.6)
         for name in QUEUES:
             curve = rows.filter(pl.col("queue") == name).with_columns(
                 pl.col("case").cast(pl.Float64).alias("ms")
@@ -110,7 +130,7 @@ def rtt(rows: pl.DataFrame) -> Figure:
             panel.errorbar(
                 curve["ms"], curve["ratio"], yerr=curve["ratio_ci"].fill_null(0.0),
                 color=_colour(name), marker="o" if name in BY_FLOW else "s", markersize=4,
-                capsize=2, linewidth=0.9, label=QUEUES[name][0],
+                linestyle=_dashes(name), capsize=2, linewidth=0.9, label=QUEUES[name][0],
             )  # fmt: skip
         panel.axhline(1, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
         panel.set(xscale="log", yscale="log", xlabel="round-trip time of the second flow, ms",
@@ -122,7 +142,7 @@ def rtt(rows: pl.DataFrame) -> Figure:
 def levels(rows: pl.DataFrame) -> Figure:
     """Draw delay and loss at three levels of congestion."""
     with styled():
-        made, panels = figure(3.4, 1, 2, sharey=True)
+        made, panels = figure(5.0, 1, 2, sharey=True)
         _grouped(panels[0], rows, "queue_delay_mean_s", 1e3)
         panels[0].set(xlabel="mean delay, ms")
         _grouped(panels[1], rows, "drop_share", 100)
@@ -134,7 +154,7 @@ def levels(rows: pl.DataFrame) -> Figure:
 def capacity(rows: pl.DataFrame) -> Figure:
     """Draw the delay while the rate is low, and how much of the mean rate is used."""
     with styled():
-        made, panels = figure(3.4, 1, 2, sharey=True)
+        made, panels = figure(5.0, 1, 2, sharey=True)
         _grouped(panels[0], rows, "low_delay_p95_s", 1e3)
         panels[0].set(xlabel="95 % of the delay at the low rate, ms", xscale="symlog")
         _grouped(panels[1], rows, "used", 100)
@@ -146,7 +166,7 @@ def capacity(rows: pl.DataFrame) -> Figure:
 def scavenger(rows: pl.DataFrame) -> Figure:
     """Draw LEDBAT's share beside Reno."""
     with styled():
-        made, panel = figure(2.8)
+        made, panel = figure(3.4)
         _grouped(panel, rows, "share", 100)
         panel.set(xlabel="LEDBAT’s share beside Reno, %")
         return made
@@ -155,7 +175,7 @@ def scavenger(rows: pl.DataFrame) -> Figure:
 def mix(rows: pl.DataFrame) -> Figure:
     """Draw responses of the web and losses of the voice, by what else there is."""
     with styled():
-        made, panels = figure(4.0, 1, 2, sharey=True)
+        made, panels = figure(5.4, 1, 2, sharey=True)
         _grouped(panels[0], rows, "response_mean_s", 1e3)
         panels[0].set(xlabel="mean response of 20 kB, ms")
         _grouped(panels[1], rows, "voice_lost", 100)

@@ -30,7 +30,7 @@ FAIR = 0.45
 STARVED = 0.3
 """More than a flow gets that takes what 0.75 of the capacity leaves it, and a little."""
 
-ACTIVE = tuple(name for name in QUEUES if name not in ("droptail", "fair", "red"))
+ACTIVE = ("codel", "cobalt", "pie", "fq_codel", "fq_cobalt", "fq_pie", "cake")
 """The disciplines that hold a delay."""
 
 Measure = Callable[[Results], Sequence[Observation]]

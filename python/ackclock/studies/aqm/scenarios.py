@@ -23,14 +23,20 @@ QUEUES: dict[str, tuple[str, AnyQueue]] = {
     "droptail": ("drop-tail", ac.Queue(f"{PATH_PACKETS} packet")),
     "red": ("RED", ac.Red(limit=f"{PATH_PACKETS} packet")),
     "codel": ("CoDel", ac.CoDel()),
+    "cobalt": ("COBALT", ac.Cobalt()),
     "pie": ("PIE", ac.Pie()),
     "fair": ("fair queueing", ac.Queue(f"{PATH_PACKETS} packet", "fair")),
+    "drr": ("DRR", ac.Drr(limit=f"{PATH_PACKETS} packet")),
+    "sfq": ("SFQ", ac.Sfq()),
     "fq_codel": ("FQ-CoDel", ac.FqCoDel()),
+    "fq_cobalt": ("FQ-COBALT", ac.FqCobalt()),
+    "fq_pie": ("FQ-PIE", ac.FqPie()),
+    "cake": ("CAKE", ac.Cake()),
 }
 """The disciplines, each with its own defaults."""
 
-ONE_LINE = ("droptail", "red", "codel", "pie")
-BY_FLOW = ("fair", "fq_codel")
+ONE_LINE = ("droptail", "red", "codel", "cobalt", "pie")
+BY_FLOW = ("fair", "drr", "sfq", "fq_codel", "fq_cobalt", "fq_pie", "cake")
 """Disciplines with a queue for each flow."""
 
 SENDERS = {"reno": "newreno", "cubic": "cubic"}
