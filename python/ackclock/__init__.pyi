@@ -115,11 +115,11 @@ from .pairs import (
 )
 from .queues import (
     Cake as Cake,
-    CoDel as CoDel,
     Cobalt as Cobalt,
+    CoDel as CoDel,
     Drr as Drr,
-    FqCoDel as FqCoDel,
     FqCobalt as FqCobalt,
+    FqCoDel as FqCoDel,
     FqPie as FqPie,
     Pie as Pie,
     Policer as Policer,
