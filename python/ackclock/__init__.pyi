@@ -111,11 +111,11 @@ from .measured import (
 )
 from .queues import (
     Cake as Cake,
-    CoDel as CoDel,
     Cobalt as Cobalt,
+    CoDel as CoDel,
     Drr as Drr,
-    FqCoDel as FqCoDel,
     FqCobalt as FqCobalt,
+    FqCoDel as FqCoDel,
     FqPie as FqPie,
     Pie as Pie,
     Policer as Policer,
