@@ -9,7 +9,7 @@ fn run(text: Value) -> Run {
     Engine::Fast.simulate(&scenario, &Meter::default()).unwrap().unwrap()
 }
 
-fn path(queue: &Value, flows: Value) -> Value {
+fn path(queue: &Value, flows: &Value) -> Value {
     json!({
         "duration": "30 s",
         "topology": {
@@ -37,7 +37,7 @@ fn goodputs(run: &Run) -> Vec<f64> {
 fn the_shaper_counts_the_link_layer() {
     let queue = json!({"kind": "cake", "bandwidth": "18 Mbit/s", "link_layer": "ethernet"});
     let flows = json!([{"name": "f", "variant": "cubic", "from": "a", "to": "server", "count": 8}]);
-    let goodput = goodputs(&run(path(&queue, flows))).iter().sum::<f64>();
+    let goodput = goodputs(&run(path(&queue, &flows))).iter().sum::<f64>();
     assert!((16.75..17.09).contains(&goodput), "{goodput}");
 }
 
@@ -51,7 +51,7 @@ fn a_host_with_one_flow_has_half_of_the_link() {
             {"name": "many", "variant": "cubic", "from": "a", "to": "server", "count": 4},
             {"name": "one", "variant": "cubic", "from": "b", "to": "server"},
         ]);
-        let all = goodputs(&run(path(&queue, flows)));
+        let all = goodputs(&run(path(&queue, &flows)));
         all[4] / all.iter().sum::<f64>()
     };
     let (flows, hosts) = (share("flows"), share("dual_srchost"));
@@ -67,7 +67,7 @@ fn voice_does_not_wait_for_transfers() {
             {"name": "call", "variant": "cubic", "from": "b", "to": "server", "dscp": "EF",
                 "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1000 B"}},
         ]);
-        let mut text = path(&json!({"kind": kind}), flows);
+        let mut text = path(&json!({"kind": kind}), &flows);
         if kind == "prio" {
             text["topology"]["link"][2]["queue"]["limit"] = json!("50 packet");
         }
@@ -83,7 +83,7 @@ fn filtered_acks_let_a_slow_way_back_do() {
     let goodput = |ack_filter: &str| {
         let mut text = path(
             &json!({"kind": "droptail", "limit": "100 packet"}),
-            json!([{"name": "f", "variant": "cubic", "profile": "linux", "from": "a", "to": "server"}]),
+            &json!([{"name": "f", "variant": "cubic", "profile": "linux", "from": "a", "to": "server"}]),
         );
         text["topology"]["link"][2]["reverse"] = json!({
             "rate": "200 kbit/s",
