@@ -399,7 +399,7 @@ def _joined(words: Sequence[str]) -> str:
 
 def _isort(name: str) -> tuple[int, str]:
     """Return the place of an imported name: constants, classes, functions."""
-    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name.lower())
 
 
 def _kinds(forms: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-//! COBALT: CoDel beside BLUE, as the queues of CAKE have it (Høiland-Jørgensen, Täht and Morton 2018).
+//! COBALT: `CoDel` beside BLUE, as the queues of CAKE have it (Høiland-Jørgensen, Täht and Morton 2018).
 
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};

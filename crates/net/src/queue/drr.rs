@@ -1,5 +1,5 @@
-//! Deficit round robin: M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin", IEEE/ACM ToN
-//! 4(3), 1996.
+//! Deficit round robin: M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin", IEEE/ACM
+//! Transactions on Networking 4(3), 1996.
 
 use std::collections::VecDeque;
 

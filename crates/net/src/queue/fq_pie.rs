@@ -180,7 +180,7 @@ mod tests {
         FqPie::make(&config, Rate::from_bps(10_000_000), Stream::new(1, "queue"))
     }
 
-    /// ns-3's test of deficits in its FqPie: as in FQ-COBALT's, a quantum of 90 and packets of 120 B.
+    /// ns-3's test of deficits in its FQ-PIE: as in FQ-COBALT's, a quantum of 90 and packets of 120 B.
     #[test]
     fn deficits_are_those_of_ns_3() {
         let mut queue = fq_pie(FqPieConfig { quantum: Bytes::new(90), ..FqPieConfig::default() });

@@ -35,23 +35,31 @@ impl Diffserv {
 
     /// The tin of a codepoint.
     pub const fn tin(self, dscp: Dscp) -> usize {
-        match (self, dscp.get()) {
-            (Self::Besteffort, _) => 0,
-            (Self::Precedence, number) => (number >> 3) as usize,
-            (Self::Diffserv3 | Self::Diffserv4, 1 | 8) => 1,
-            (Self::Diffserv3, 4 | 44 | 46 | 48 | 56) => 2,
-            (Self::Diffserv3, _) => 0,
-            (Self::Diffserv4, 32 | 40 | 44 | 46 | 48 | 56) => 3,
-            (Self::Diffserv4, 4 | 16 | 18 | 20 | 22 | 24 | 26 | 28 | 30 | 34 | 36 | 38) => 2,
-            (Self::Diffserv4, _) => 0,
-            (Self::Diffserv8, 1) => 0,
-            (Self::Diffserv8, 2 | 8 | 10 | 12 | 14) => 1,
-            (Self::Diffserv8, 24 | 26 | 28 | 30 | 34 | 36 | 38) => 3,
-            (Self::Diffserv8, 4 | 18 | 20 | 22) => 4,
-            (Self::Diffserv8, 16) => 5,
-            (Self::Diffserv8, 32 | 40 | 44 | 46) => 6,
-            (Self::Diffserv8, 48 | 56) => 7,
-            (Self::Diffserv8, _) => 2,
+        let number = dscp.get();
+        match self {
+            Self::Besteffort => 0,
+            Self::Precedence => (number >> 3) as usize,
+            Self::Diffserv3 => match number {
+                1 | 8 => 1,
+                4 | 44 | 46 | 48 | 56 => 2,
+                _ => 0,
+            },
+            Self::Diffserv4 => match number {
+                1 | 8 => 1,
+                4 | 16 | 18 | 20 | 22 | 24 | 26 | 28 | 30 | 34 | 36 | 38 => 2,
+                32 | 40 | 44 | 46 | 48 | 56 => 3,
+                _ => 0,
+            },
+            Self::Diffserv8 => match number {
+                1 => 0,
+                2 | 8 | 10 | 12 | 14 => 1,
+                24 | 26 | 28 | 30 | 34 | 36 | 38 => 3,
+                4 | 18 | 20 | 22 => 4,
+                16 => 5,
+                32 | 40 | 44 | 46 => 6,
+                48 | 56 => 7,
+                _ => 2,
+            },
         }
     }
 

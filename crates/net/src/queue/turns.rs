@@ -15,14 +15,14 @@ pub struct Places {
     hashed: u32,
     /// Salts the hash (RFC 8290 §4.1).
     salt: u64,
-    places: Vec<u32>,
+    given: Vec<u32>,
     /// The number of places given out.
     used: u32,
 }
 
 impl Places {
     pub const fn new(classify: Classify, hashed: u32, salt: u64) -> Self {
-        Self { classify, hashed, salt, places: Vec::new(), used: 0 }
+        Self { classify, hashed, salt, given: Vec::new(), used: 0 }
     }
 
     /// The place of the queue of `class`; the next one if it has none yet.
@@ -32,10 +32,10 @@ impl Places {
             Classify::Flow => class as usize,
             Classify::Hash => bucket(class, self.salt, self.hashed) as usize,
         };
-        if self.places.len() <= bucket {
-            self.places.resize(bucket + 1, NOWHERE);
+        if self.given.len() <= bucket {
+            self.given.resize(bucket + 1, NOWHERE);
         }
-        let place = &mut self.places[bucket];
+        let place = &mut self.given[bucket];
         if *place == NOWHERE {
             *place = self.used;
             self.used += 1;
@@ -57,7 +57,7 @@ struct Turn {
 #[derive(Clone, Debug)]
 pub struct Turns {
     quantum: i64,
-    turns: Vec<Turn>,
+    states: Vec<Turn>,
     new: VecDeque<u32>,
     old: VecDeque<u32>,
 }
@@ -67,7 +67,7 @@ impl Turns {
     pub const fn new(quantum: u32) -> Self {
         Self {
             quantum: quantum as i64,
-            turns: Vec::new(),
+            states: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),
         }
@@ -76,10 +76,10 @@ impl Turns {
     /// Notes that a packet comes to the queue at `place`; true if that was in no list.
     #[inline]
     pub fn join(&mut self, place: usize) -> bool {
-        if self.turns.len() <= place {
-            self.turns.resize(place + 1, Turn::default());
+        if self.states.len() <= place {
+            self.states.resize(place + 1, Turn::default());
         }
-        let turn = &mut self.turns[place];
+        let turn = &mut self.states[place];
         if turn.listed {
             return false;
         }
@@ -94,7 +94,7 @@ impl Turns {
         loop {
             let list = if self.new.is_empty() { &mut self.old } else { &mut self.new };
             let place = *list.front()?;
-            let turn = &mut self.turns[place as usize];
+            let turn = &mut self.states[place as usize];
             if turn.deficit > 0 {
                 return Some(place as usize);
             }
@@ -107,7 +107,7 @@ impl Turns {
     /// Notes that the queue at `place` sends `bytes`.
     #[inline]
     pub fn sends(&mut self, place: usize, bytes: u32) {
-        self.turns[place].deficit -= i64::from(bytes);
+        self.states[place].deficit -= i64::from(bytes);
     }
 
     /// Notes that the queue whose [turn](Self::next) it is has nothing to send. A new one goes through the old list
@@ -117,13 +117,13 @@ impl Turns {
         if let Some(place) = self.new.pop_front() {
             self.old.push_back(place);
         } else if let Some(place) = self.old.pop_front() {
-            self.turns[place as usize].listed = false;
+            self.states[place as usize].listed = false;
         }
     }
 
     /// The deficit of the queue at `place`.
     #[cfg(test)]
     pub fn deficit(&self, place: usize) -> i64 {
-        self.turns[place].deficit
+        self.states[place].deficit
     }
 }

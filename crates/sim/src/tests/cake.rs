@@ -9,7 +9,7 @@ fn run(text: Value) -> Run {
     Engine::Fast.simulate(&scenario, &Meter::default()).unwrap().unwrap()
 }
 
-fn path(queue: &Value, flows: Value) -> Value {
+fn path(queue: &Value, flows: &Value) -> Value {
     json!({
         "duration": "30 s",
         "topology": {
@@ -36,13 +36,13 @@ fn goodputs(run: &Run) -> Vec<f64> {
 #[test]
 fn the_shaper_counts_the_link_layer() {
     let queue = json!({"kind": "cake", "bandwidth": "18 Mbit/s", "link_layer": "ethernet"});
-    let flows = json!([{"name": "f", "variant": "cubic", "from": "a", "to": "server"}]);
-    let run = run(path(&queue, flows));
-    let goodput = goodputs(&run)[0];
-    assert!((16.2..17.09).contains(&goodput), "{goodput}");
+    let flows = json!([{"name": "f", "variant": "cubic", "from": "a", "to": "server", "count": 8}]);
+    let goodput = goodputs(&run(path(&queue, &flows))).iter().sum::<f64>();
+    assert!((16.75..17.09).contains(&goodput), "{goodput}");
 }
 
-/// Four flows of one host and one of another: by flows a fifth each, by hosts one half for the one.
+/// Four flows of one host and one of another: by flows a fifth each, by hosts at most one half for the one, which does not
+/// quite fill it at a target of 5 ms.
 #[test]
 fn a_host_with_one_flow_has_half_of_the_link() {
     let share = |isolation: &str| {
@@ -51,11 +51,11 @@ fn a_host_with_one_flow_has_half_of_the_link() {
             {"name": "many", "variant": "cubic", "from": "a", "to": "server", "count": 4},
             {"name": "one", "variant": "cubic", "from": "b", "to": "server"},
         ]);
-        let all = goodputs(&run(path(&queue, flows)));
+        let all = goodputs(&run(path(&queue, &flows)));
         all[4] / all.iter().sum::<f64>()
     };
     let (flows, hosts) = (share("flows"), share("dual_srchost"));
-    assert!((0.18..0.22).contains(&flows) && (0.45..0.55).contains(&hosts), "{flows} {hosts}");
+    assert!((0.18..0.22).contains(&flows) && (0.38..0.51).contains(&hosts), "{flows} {hosts}");
 }
 
 /// A call of 1 Mbit/s marked EF beside four transfers waits for the packet that is being sent, 0.6 ms, and not for theirs.
@@ -67,7 +67,7 @@ fn voice_does_not_wait_for_transfers() {
             {"name": "call", "variant": "cubic", "from": "b", "to": "server", "dscp": "EF",
                 "app": {"kind": "cbr", "rate": "1 Mbit/s", "message": "1000 B"}},
         ]);
-        let mut text = path(&json!({"kind": kind}), flows);
+        let mut text = path(&json!({"kind": kind}), &flows);
         if kind == "prio" {
             text["topology"]["link"][2]["queue"]["limit"] = json!("50 packet");
         }
@@ -83,7 +83,7 @@ fn filtered_acks_let_a_slow_way_back_do() {
     let goodput = |ack_filter: &str| {
         let mut text = path(
             &json!({"kind": "droptail", "limit": "100 packet"}),
-            json!([{"name": "f", "variant": "cubic", "profile": "linux", "from": "a", "to": "server"}]),
+            &json!([{"name": "f", "variant": "cubic", "profile": "linux", "from": "a", "to": "server"}]),
         );
         text["topology"]["link"][2]["reverse"] = json!({
             "rate": "200 kbit/s",

@@ -66,7 +66,7 @@ fn packets_are_lost_or_wait_while_a_link_is_off() {
 #[test]
 fn outages_that_cannot_be_are_refused() {
     let said = |outage: Value| -> Result<(), ScenarioError> {
-        scenario(&outage, "10 s").check().map(|_| ())
+        scenario(&outage, "10 s").check().map(drop)
     };
     let key = |outage: Value| said(outage).unwrap_err().to_string();
     assert!(key(json!({"on": "0 s", "off": "1 s"})).starts_with("topology.outage.on: "));

@@ -90,7 +90,7 @@ impl Tin {
             ..CobaltLaw::default()
         };
         // 2^-12 s of the rate, in bytes.
-        let quantum = rate.map_or(MTU, |rate| (rate.as_bps() / 8 >> 12).clamp(300, MTU));
+        let quantum = rate.map_or(MTU, |rate| ((rate.as_bps() / 8) >> 12).clamp(300, MTU));
         Self {
             rate,
             weight: i64::from(weight),
