@@ -9,8 +9,8 @@ use crate::variant::Parts;
 pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec};
 pub use settings::{
     AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
-    Profile, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, States,
-    Variation, WindowProbe,
+    Profile, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules,
+    States, Variation, WindowProbe,
 };
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.

@@ -76,9 +76,38 @@ impl DelayHistory {
     }
 }
 
+/// A delay that stands for the difference of two clocks at the first sample: what follows may be less.
+const MIDDLE: u64 = 1 << 31;
+
+/// One-way delays by timestamps (RFC 7323) in milliseconds: the peer's clock when it sent an ACK, less this end's when the
+/// segment that it answers was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OneWay {
+    /// The difference of the clocks at the first sample.
+    origin: Option<u32>,
+}
+
+impl OneWay {
+    /// The delay by the timestamp `value` and the `echo` of an ACK: more than the first by as much as it took longer.
+    pub(crate) fn delay(&mut self, value: u32, echo: u32) -> Duration {
+        let difference = value.wrapping_sub(echo);
+        let since = difference.wrapping_sub(*self.origin.get_or_insert(difference)).cast_signed();
+        Duration::from_millis(MIDDLE.saturating_add_signed(since.into()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_behind_measures_the_same_delays() {
+        // The differences wrap: 2^32 - 3000 at first, then 120 ms more, and 50 ms less.
+        let mut one_way = OneWay::default();
+        let first = one_way.delay(0, 3000);
+        assert_eq!(one_way.delay(120, 3000), first + MS(120));
+        assert_eq!(one_way.delay(0_u32.wrapping_sub(50), 3000) + MS(50), first);
+    }
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
 

@@ -156,6 +156,7 @@ laws! {
     yeah::Yeah Box,
     illinois::Illinois Box,
     bic::Bic,
+    lp::Lp Box,
     scalable_linux::ScalableLinux,
     hybla_linux::HyblaLinux,
     htcp_linux::HtcpLinux Box,

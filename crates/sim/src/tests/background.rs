@@ -111,7 +111,8 @@ fn slowdowns_take_a_tenth_of_the_time() {
 #[test]
 fn a_late_ledbat_takes_the_queue_of_the_first_for_the_path() {
     // The newcomer sees the target of the first as its base; LEDBAT++'s slowdowns show it the path.
-    let two = |variant| late(&run(&scenario(&[(variant, 0, ""), (variant, 5, "")], 18, "8 BDP", 120)));
+    let two =
+        |variant| late(&run(&scenario(&[(variant, 0, ""), (variant, 5, "")], 18, "8 BDP", 120)));
     let rates = two("ledbat");
     assert!(rates[1] > 2.0 * rates[0], "{rates:?}");
     let rates = two("ledbatpp");

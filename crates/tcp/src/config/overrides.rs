@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Config;
 use super::settings::{
-    Autotune, DelayedAck, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, QuickStartConfig, RledbatLaw,
+    Autotune, DelayedAck, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, QuickStartConfig,
+    RledbatLaw,
 };
 
 /// Makes a table of keys that may be left out: each with its type, and the place of its `value` in a `config`.
@@ -81,7 +82,7 @@ overrides! {
     /// Which volume a loss reduces: `"flight_size"` or `"cwnd"`.
     loss_reduces: LossReduces => config.loss_reduces = value;
     /// When segments leave: `"off"`, as soon as the window lets them; `"law"`, at the growth law's
-    /// pacing rate if it has one, which of the laws here only BBR has; `"linux"`, at the law's rate or
+    /// pacing rate if it has one, as BBR, Copa and C4 have; `"linux"`, at the law's rate or
     /// else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance. Default: `"law"`.
     pacing: Pacing => config.pacing = value;
     /// When less than a full segment waits: `"off"`, `"on"`, or `"minshall"`.

@@ -39,9 +39,14 @@ enum Phase {
     /// Growth as the delay says, until the next slowdown.
     Until(Instant),
     /// A slowdown that began then, small until a moment.
-    Small { since: Instant, until: Instant },
+    Small {
+        since: Instant,
+        until: Instant,
+    },
     /// The slow start that ends it.
-    Back { since: Instant },
+    Back {
+        since: Instant,
+    },
 }
 
 /// LEDBAT++'s difference from Reno.

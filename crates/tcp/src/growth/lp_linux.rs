@@ -1,7 +1,7 @@
 //! TCP-LP as Linux has it (`tcp_lp.c`): one-way delays from timestamps, in ticks of a millisecond. The paper: A. Kuzmanovic
 //! and E. W. Knightly, "TCP-LP: A Distributed Algorithm for Low Priority Data Transfer", INFOCOM 2003.
 //!
-//! This is the law under every profile. Without timestamps it goes by round-trip times.
+//! Without timestamps it goes by round-trip times.
 //!
 //! The arithmetic is the module's, in 32 bits without a sign, with the consequences that it has there: a peer whose clock
 //! seems to run at more than 1000 Hz makes every delay nearly 2^32.
@@ -135,16 +135,12 @@ impl Described for LpLinux {
     type Settings = LpClock;
 
     const WORDS: &'static [Word<LpClock>] = &[
-        Word::alone(
-            "lp",
-            LpClock::Estimated,
-            "TCP-LP: what others leave, by one-way delays (Kuzmanovic and Knightly 2003; Linux)",
-        ),
+        Word::with("lp", "linux", LpClock::Estimated, "TCP-LP as Linux has it"),
         Word::with(
             "lp",
             "ms",
             LpClock::Millisecond,
-            "the same, with a peer whose timestamps are known to be milliseconds",
+            "Linux's, with a peer whose timestamps are known to be milliseconds",
         ),
     ];
 }

@@ -241,7 +241,14 @@ mod tests {
     }
 
     fn segment(seq: u64, ts_val: u32, ts_ecr: u32) -> Segment {
-        Segment { seq: Seq::new(seq), len: 500, timestamps: true, ts_val, ts_ecr, ..Segment::default() }
+        Segment {
+            seq: Seq::new(seq),
+            len: 500,
+            timestamps: true,
+            ts_val,
+            ts_ecr,
+            ..Segment::default()
+        }
     }
 
     #[test]

@@ -392,9 +392,9 @@ fn laws_of_linux_have_their_names_there() {
         ("yeah", "yeah"),
         ("illinois", "illinois"),
         ("bic", "bic"),
+        ("lp", "lp"),
         ("nv", "nv"),
         ("cdg", "cdg"),
-        ("lp", "lp"),
     ];
     assert_eq!(ours, expected);
     let published = GrowthChoice::parse("cubic(rfc9438)").unwrap();

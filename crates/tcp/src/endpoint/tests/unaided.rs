@@ -201,13 +201,19 @@ fn every_law_that_takes_a_window_takes_a_jump() {
         "nv",
         "cdg",
         "lp",
+        "lp(linux)",
+        "ledbat",
+        "ledbatpp",
         "compound",
         "dctcp",
     ] {
         let mut pair = pair(&format!("{law}+iw10+resume(300,20ms)"));
         write(&mut pair, 10_000_000);
         pair.until(50);
-        assert_eq!((phase(&pair), cwnd(&pair)), (Unvalidated, 150_000), "{law}");
+        // Half of 300 segments, without the timestamps that some laws' ends use.
+        let window = pair.ends[0].sender().mss().times(150).get();
+        assert_eq!((phase(&pair), cwnd(&pair)), (Unvalidated, window), "{law}");
+        assert!([150_000, 148_200].contains(&window));
     }
     for refused in ["bbr+jumpstart", "bbr1+resume(300,20ms)", "ccp(1)+jumpstart"] {
         assert!(refused.parse::<Variant>().unwrap().resolve(Profile::Rfc).is_err(), "{refused}");
