@@ -71,6 +71,7 @@ ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
     "crates/live/src/kernel.rs": (frozenset({"reno"}), "what every kernel has"),
     "crates/live/src/programs.rs": (frozenset({"iperf3"}), "the program that is looked for"),
     "crates/live/src/run.rs": (frozenset({"bbr"}), "the kernel's module that paces by itself"),
+    "crates/net/src/jitter/wifi.rs": (frozenset({"c4"}), "the Wi-Fi of C4's own tests"),
     "crates/python/src/lib.rs": (frozenset({"droptail"}), "the benchmark's default"),
     "crates/script/src/run/calls/arguments.rs": (
         frozenset({"onoff"}),

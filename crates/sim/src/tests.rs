@@ -10,6 +10,7 @@ mod channel;
 mod engines;
 mod feedback;
 mod marks;
+mod models;
 mod moments;
 mod policing;
 mod quick_start;

@@ -169,6 +169,8 @@ laws! {
     lp_linux::LpLinux,
     ledbat::Ledbat Box,
     ledbatpp::LedbatPlusPlus Box,
+    copa::Copa Box,
+    c4::C4 Box,
     visitor::Visitor,
 }
 

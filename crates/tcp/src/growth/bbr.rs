@@ -34,6 +34,12 @@ pub(super) const RECOVERIES: Recoveries = Recoveries::LeavingTheWindow(
      repaired",
 );
 
+/// The recoveries that go with other laws that model the path.
+pub(super) const RECOVERIES_OF_MODELS: Recoveries = Recoveries::LeavingTheWindow(
+    "the law must know which segments arrived, and its window goes on moving while losses are \
+     repaired",
+);
+
 /// The data that `rate`, in bytes per second, carries in `span`.
 pub(super) fn volume(rate: f64, span: Duration) -> f64 {
     rate * span.as_secs_f64()
