@@ -306,7 +306,7 @@ start = { quantiles = [{ p = 0.0, value = "0 s" }, { p = 0.9, value = "1 s" }, {
 [[flow]]
 name = "a"
 variant = "newreno"
-tcp = { mss = "1448 B", sack = true, ecn = "on", min_rto = "200 ms", delayed_ack = "off" }
+tcp = { mss = "1448 B", sack = true, ecn = "on", min_rto = "200 ms", delayed_ack = "off", rledbat = "ledbatpp" }
 """,
     "DelayedAckOn": """
 [[flow]]

@@ -98,15 +98,19 @@ class Tcp(Table):
         True to offer window scaling.
     timestamps : bool, optional
         True to offer timestamps, which take 12 bytes of every segment's payload.
+    rledbat : {"off", "ledbat", "ledbatpp"}, optional
+        The law of a window that the receiver advertises no more than, so that a sender with any law
+        is a background flow (rLEDBAT, RFC 9840): ``"off"``, ``"ledbat"`` or ``"ledbatpp"``. It goes
+        by timestamps, which are then offered.
     sack : bool, optional
         True to offer SACK.
     loss_reduces : {"flight_size", "cwnd"}, optional
         Which volume a loss reduces: ``"flight_size"`` or ``"cwnd"``.
     pacing : {"off", "law", "linux"}, optional
         When segments leave: ``"off"``, as soon as the window lets them; ``"law"``, at the growth
-        law's pacing rate if it has one, which of the laws here only BBR has; ``"linux"``, at the
-        law's rate or else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance.
-        Default: ``"law"``.
+        law's pacing rate if it has one, as BBR, Copa and C4 have; ``"linux"``, at the law's rate or
+        else at 2 cwnd/srtt in slow start and 1.2 cwnd/srtt in congestion avoidance. Default:
+        ``"law"``.
     nagle : {"off", "on", "minshall"}, optional
         When less than a full segment waits: ``"off"``, ``"on"``, or ``"minshall"``.
     syn_retries : int, optional
@@ -153,6 +157,7 @@ class Tcp(Table):
     receive_autotune: AnyAutotune | None = key(default=None, read=read_autotune)
     window_scaling: bool | None = None
     timestamps: bool | None = None
+    rledbat: Literal["off", "ledbat", "ledbatpp"] | None = None
     sack: bool | None = None
     loss_reduces: Literal["flight_size", "cwnd"] | None = None
     pacing: Literal["off", "law", "linux"] | None = None

@@ -293,7 +293,7 @@ impl C4 {
         let mss = delivery.mss;
         let mut is_congested = false;
         if delivery.repair != Repair::AfterTimeout {
-            for _ in 0..delivery.newly_lost.segments(mss).round() as u32 {
+            for _ in 0..delivery.newly_lost.whole_segments(mss).min(1000) {
                 self.loss_rate += (1.0 - self.loss_rate) * LOSS_WEIGHT;
             }
             is_congested = delivery.newly_lost > Bytes::ZERO

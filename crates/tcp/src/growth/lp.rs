@@ -21,8 +21,9 @@ const TICK: f64 = 0.001;
 // DEVIATION(tcp-lp): the paper's is one. The ACK of a lone segment waits for the receiver's timer, which would be a sign of
 // congestion for ever.
 const LEAST: f64 = 2.0;
-/// The inference phase, in round trips.
+/// The inference phase, in round trips; and those after a reduction in which no other sign counts.
 const INFERENCE: u64 = 3;
+const DEAF: u64 = 2;
 
 /// TCP-LP's difference from Reno. Delays are in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,9 +99,9 @@ impl Rule for LpRule {
         let left = if self.infers { LEAST } else { cwnd / 2.0 }.max(LEAST).min(cwnd);
         let rtt = ack.srtt.unwrap_or_default();
         self.inference = Some(now + rtt * INFERENCE);
-        // The paper does not say from when on a sign is another one: here from a round trip after the reduction, when its
-        // consequence can be seen.
-        self.deaf_until = now + rtt;
+        // The paper does not say from when on a sign is another one. The consequence of the reduction comes a round trip after
+        // it, and the mean follows.
+        self.deaf_until = now + rtt * DEAF;
         self.infers = true;
         Some(Settled::avoiding(left))
     }
@@ -190,9 +191,9 @@ mod tests {
         assert!(story.cwnd() > 20.0, "{}", story.cwnd());
         acks(&mut story, &[150]);
         assert!((story.cwnd() - 10.0).abs() < 0.1, "{}", story.cwnd());
-        // For a round trip nothing more is heard, and nothing grows.
+        // For two round trips nothing more is heard, and nothing grows.
         let before = story.cwnd();
-        acks(&mut story, &[150; 18]);
+        acks(&mut story, &[150; 38]);
         assert!((story.cwnd() - before).abs() < 1e-9);
         acks(&mut story, &[150; 4]);
         assert!((story.cwnd() - 2.0).abs() < 1e-9, "{}", story.cwnd());

@@ -82,10 +82,10 @@ impl Rledbat {
 
     /// A segment came with data. Without timestamps nothing is known of the path, and RLWND grows as slow start has it.
     pub(super) fn on_data(&mut self, now: Instant, segment: &Segment) {
-        let len = segment.payload().as_f64();
-        if len == 0.0 {
+        if segment.len == 0 {
             return;
         }
+        let len = segment.payload().as_f64();
         if segment.timestamps {
             self.measure(now, segment.ts_ecr);
             if self.is_sent_again(segment) && now >= self.quiet_until {
@@ -260,7 +260,7 @@ mod tests {
         let before = r.window;
         // Overtaken, and sent before: no loss.
         r.on_data(at(112), &segment(501, 55, 11));
-        assert!(r.window > before && r.pending == 0.0);
+        assert!(r.window > before && r.pending < 1e-9);
         // Sent again: half of it, by 500 bytes a segment.
         let before = r.window;
         r.on_data(at(200), &segment(501, 140, 101));
@@ -269,7 +269,7 @@ mod tests {
         // Not twice in a round trip.
         let ssthresh = r.ssthresh;
         r.on_data(at(205), &segment(501, 145, 101));
-        assert_eq!(r.ssthresh, ssthresh);
+        assert!((r.ssthresh.unwrap() - ssthresh.unwrap()).abs() < 1e-9);
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         let mut r = receiver(1250.0, Some(1000.0));
         r.on_loss(Instant::START);
         r.drain(500.0);
-        assert_eq!((r.window, r.ssthresh), (1000.0, Some(1000.0)));
+        assert_eq!([r.window, r.ssthresh.unwrap()], [1000.0, 1000.0]);
     }
 
     #[test]
