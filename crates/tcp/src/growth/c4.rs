@@ -299,7 +299,7 @@ impl C4 {
             is_congested = delivery.newly_lost > Bytes::ZERO
                 && self.loss_rate > loss_threshold(self.nominal_rate);
         }
-        for _ in 0..delivery.newly_delivered.whole_segments(mss).max(1).min(1000) {
+        for _ in 0..delivery.newly_delivered.whole_segments(mss).min(1000) {
             self.loss_rate -= self.loss_rate * LOSS_WEIGHT;
         }
         is_congested

@@ -200,6 +200,7 @@ pub enum Model {
 
 /// The description of a growth law, in its own file.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on one another")]
 pub struct About {
     /// The document that describes it.
     pub source: &'static str,
