@@ -368,9 +368,9 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "TcpSpec",
                 "mss initial_window min_rto initial_rto max_rto clock_granularity delayed_ack "
                 "receive_window receive_autotune window_scaling timestamps rledbat sack "
-                "loss_reduces pacing nagle syn_retries syn_ack_retries data_retries lost_syns_forgiven "
-                "answer_repeated_syn handshake_tick three_seconds_after_lost_syn ecn ecn_echo abe "
-                "quick_start",
+                "loss_reduces pacing nagle syn_retries syn_ack_retries data_retries "
+                "lost_syns_forgiven answer_repeated_syn handshake_tick "
+                "three_seconds_after_lost_syn ecn ecn_echo abe quick_start",
             ),
         ),
     ),
