@@ -126,7 +126,7 @@ def test_a_scenario_of_two_flows(tmp_path: Path) -> None:
     [
         (["cubic"], "found 1, expected at least 2"),
         (["cubic", "cubic"], "`cubic` stands twice"),
-        (["cubic", "qubic"], "did you mean `cubic`?"),
+        (["cubic", "cubicc"], "did you mean `cubic`?"),
         (["cubic", "reno", "--metric", "fairness"], "--metric: `fairness` is none"),
         (["cubic", "reno", "--rate", "5"], "rate"),
         (["cubic", "reno", "--buffer", "2 BPD"], "2 BPD"),

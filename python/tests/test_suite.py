@@ -172,7 +172,7 @@ def test_suites_are_listed() -> None:
         (["fairnes", "cubic"], "`fairnes` is none, expected one of quick, fairness"),
         (["fairness"], "expected at least one sender"),
         (["fairness", "cubic", "--case", "jain-2"], "no case of fairness"),
-        (["quick", "qubic", "--case", "alone"], "did you mean `cubic`?"),
+        (["quick", "cubicc", "--case", "alone"], "did you mean `cubic`?"),
     ],
 )
 def test_what_cannot_be_run_is_one_line(words: list[str], message: str) -> None:
