@@ -103,7 +103,6 @@ fn slowdowns_take_a_tenth_of_the_time() {
         small = *cwnd <= 2.01;
     }
     let after_the_first = begins.iter().filter(|at| **at < begins[0] + 40.0).count() - 1;
-    println!("{begins:?} {}", late_link(&run).utilisation);
     assert!((4..=5).contains(&after_the_first), "{begins:?}");
     assert!(late_link(&run).utilisation > 0.9);
 }

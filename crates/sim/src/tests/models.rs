@@ -113,12 +113,11 @@ fn c4_has_more_than_cubic() {
 fn lp_leaves_the_path_to_cubic() {
     let rates = late(&run(&scenario(&["lp", "cubic"], 24, "4 BDP")));
     assert!(rates[0] < 0.01 * rates[1], "{rates:?}");
-    // Alone a halving at 15 % of the range of delays empties the path now and then.
+    // Alone a halving at 24 ms of queue, 15 % of the buffer, empties the path of 40 ms for a short while.
     for more in ["", r#", "tcp": {"delayed_ack": "off"}"#] {
         let text = scenario(&["lp"], 24, "4 BDP").replace("\"0 s\"", &format!("\"0 s\"{more}"));
         let run = run(&text);
         let link = late_link(&run);
-        println!("lp {more} {} {}", link.utilisation, link.queue_delay_mean_s.unwrap());
-        assert!(link.utilisation > 0.6 && link.dropped_packets == 0, "{more} {link:?}");
+        assert!(link.utilisation > 0.95 && link.dropped_packets == 0, "{more} {link:?}");
     }
 }
