@@ -82,7 +82,7 @@ impl KernelEnds {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn add_end(&self, address: Ipv4Addr, settings: &EndSettings) -> Result<(), KernelError> {
+    pub fn add_end(&self, address: [u8; 4], settings: &EndSettings) -> Result<(), KernelError> {
         let words = [
             u32::from(settings.asks),
             u32::from(settings.answers),
@@ -92,7 +92,7 @@ impl KernelEnds {
             settings.payload,
         ];
         let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        self.write("ends", &address.octets(), &value)
+        self.write("ends", &address, &value)
     }
 
     /// The steps since this was asked last, in order.
@@ -146,11 +146,10 @@ fn read(bytes: &[u8]) -> Option<EndStep> {
 /// The place where the machine's cgroups of version 2 are mounted.
 fn root_group() -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-    let mount = mounts.lines().map(|line| line.split(' ')).find_map(|mut words| {
+    mounts.lines().map(|line| line.split(' ')).find_map(|mut words| {
         let place = words.nth(1)?;
         (words.next() == Some("cgroup2")).then(|| place.to_owned())
-    });
-    mount
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Quick-Start's end points of a build without a loader: there are none.
 
 use std::convert::Infallible;
-use std::net::Ipv4Addr;
 
 use crate::ends_settings::{EndSettings, EndStep};
 use crate::{KernelError, no_loader};
@@ -36,7 +35,7 @@ impl KernelEnds {
     ///
     /// # Errors
     /// Never.
-    pub const fn add_end(&self, _: Ipv4Addr, _: &EndSettings) -> Result<(), KernelError> {
+    pub const fn add_end(&self, _: [u8; 4], _: &EndSettings) -> Result<(), KernelError> {
         match self.0 {}
     }
 

@@ -28,6 +28,10 @@ impl Program {
     }
 
     /// The refusal of something about it.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an error or a text that its caller has no more use for"
+    )]
     pub(crate) fn refused(&self, why: impl ToString) -> KernelError {
         KernelError::Refused { name: self.name.replace('_', " "), why: why.to_string() }
     }

@@ -99,7 +99,7 @@ pub trait QuickStartEnds: Debug + Send + Sync {
     ///
     /// # Errors
     /// The kernel's words against it.
-    fn add_end(&self, address: Ipv4Addr, end: &QuickStartEnd) -> Result<(), String>;
+    fn add_end(&self, address: [u8; 4], end: &QuickStartEnd) -> Result<(), String>;
 
     /// The steps of all requests so far.
     fn steps(&self) -> Vec<KernelStep>;

@@ -10,7 +10,6 @@ use ackclock_sim::scenario::Scenario;
 use ackclock_tcp::SenderStats;
 use ackclock_units::Instant;
 
-use crate::clock::Clock;
 use crate::hosts::{EndCounters, Hosts, KernelConnection};
 
 use crate::observed::Observed;
@@ -23,8 +22,6 @@ use crate::windows::Window;
 
 /// The results of the threads of a run.
 pub struct ThreadResults {
-    /// The run's clock.
-    pub clock: Clock,
     /// The path's.
     pub path: PathReport,
     /// The counters of the flows' kernel ends at each moment.

@@ -141,11 +141,11 @@ pub fn run(
     let mut programs = Programs::start(scenario, &plan, namespaces, law, options, &cancelled)?;
     let acting =
         Acting { path_driver: &mut path_driver, hosts: &mut hosts, programs: &mut programs };
-    let outcome = drive(acting, watcher, &moments, plan.end, cancelled)?;
+    let (clock, outcome) = drive(acting, watcher, &moments, plan.end, cancelled)?;
     path_driver.pcap_tap.take().map_or(Ok(()), PcapTap::finish)?;
     let mut own = own_results(&mut path_driver, &mut hosts, &plan);
     let steps = options.quick_start.as_ref().map_or_else(Vec::new, |programs| programs.steps());
-    own.requests.extend(steps.iter().filter_map(|step| event(step, outcome.clock)));
+    own.requests.extend(steps.iter().filter_map(|step| event(step, clock)));
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
     report.per_ack = per_ack;
@@ -483,7 +483,7 @@ fn speak_quick_start(
             let (packet, payload) = (pair.settings.packet, pair.settings.payload);
             let end = kernel::quick_start_end(&connection.configs[side], packet, payload);
             if let Some(end) = end {
-                programs.add_end(ipv4(side, number), &end).map_err(io::Error::other)?;
+                programs.add_end(ipv4(side, number).octets(), &end).map_err(io::Error::other)?;
             }
         }
         Ok(())
@@ -567,7 +567,7 @@ fn drive(
     moments: &[Instant],
     end: Instant,
     cancelled: impl Fn() -> bool,
-) -> Result<ThreadResults, LiveError> {
+) -> Result<(Clock, ThreadResults), LiveError> {
     let clock = Clock::starting_in(WARM_UP);
     let stop = &AtomicBool::new(false);
     let named = |name: &str| thread::Builder::new().name(format!("ackclock-{name}"));
@@ -598,7 +598,6 @@ fn drive(
         Ok((joined(path), joined(ends), joined(watched)))
     })?;
     let outcome = ThreadResults {
-        clock,
         path: path.map_err(LiveError::step("move packets"))?,
         ends: ends.map_err(LiveError::step("run an application"))?,
         watched: watched.map_err(LiveError::step("look at sockets"))?,
@@ -606,7 +605,7 @@ fn drive(
     let whole = outcome.path.snapshots.len() == moments.len()
         && outcome.ends.len() == moments.len()
         && outcome.watched.snapshots.len() == moments.len();
-    if whole { Ok(outcome) } else { Err(LiveError::Cancelled) }
+    if whole { Ok((clock, outcome)) } else { Err(LiveError::Cancelled) }
 }
 
 /// The result of a thread's work, which tells the other threads to stop if it fails, or if it unwinds: a visitor's law may

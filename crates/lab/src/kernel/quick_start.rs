@@ -1,6 +1,5 @@
 //! Quick-Start's programs, which a live run has in the kernel for as long as it lasts.
 
-use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ackclock_kernel::{EndSettings, EndStep, KernelEnds, RequestStep};
@@ -49,7 +48,7 @@ impl QuickStartEnds for Programs {
         told.ends.add_host(cookie, device).map_err(|error| error.to_string())
     }
 
-    fn add_end(&self, address: Ipv4Addr, end: &QuickStartEnd) -> Result<(), String> {
+    fn add_end(&self, address: [u8; 4], end: &QuickStartEnd) -> Result<(), String> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let settings = EndSettings {
             asks: end.asks.code(),
