@@ -307,7 +307,7 @@ def test_a_folder_of_leoreplayer(tmp_path: Path) -> None:
         ("netem", "netem delay fast", "netem delay: found `fast`, expected a value such as 50ms"),
         ("netem", "netem loss 120%", "netem loss: found `120%`, expected at most 100%"),
         ("netem", "tc qdisc add dev eth0 root hfsc", "`hfsc` has no counterpart"),
-        ("netem", "cake bandwith 1mbit", "cake has no `bandwith` (did you mean `bandwidth`?)"),
+        ("netem", "cake overhed 22", "cake has no `overhed` (did you mean `overhead`?)"),
         ("netem", "fq_pie flows many", "fq_pie flows: found `many`, expected a whole number"),
         ("netem", "tbf rate 10mbit", "tbf: expected `rate` and `burst`"),
         ("netem", "tbf rate 10mbit burst 5kb", "tbf: expected `limit` or `latency`"),
