@@ -29,6 +29,10 @@ mod no_ends;
 mod no_loader;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod no_router;
+#[cfg_attr(
+    not(all(target_os = "linux", feature = "loader")),
+    expect(dead_code, reason = "a build without a loader loads no program")
+)]
 mod programs;
 mod record;
 #[cfg(all(target_os = "linux", feature = "loader"))]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::options::KernelLaw;
 
 fn scenario(flow: &str) -> Scenario {
     let text = format!(
