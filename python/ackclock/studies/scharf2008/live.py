@@ -64,7 +64,7 @@ def _scenario(way: str, rtt_s: float) -> ac.Scenario:
 
 
 QUICK_KERNEL = "+quickstart"
-"""The part that the kernel has by programs of ours, which take rights: without them it is skipped."""
+"""The part that the kernel has by programs of ours. They take rights: without, it is skipped."""
 
 
 def _both(_: Path, scenario: ac.Scenario) -> SimAndLive:
@@ -169,7 +169,8 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
 LIVE = Live(
     file=Path(__file__),
     title="the beginning of a download",
-    caption="Thick: simulated. Thin: on real packets, the kernel’s CUBIC with and without Quick-Start, and our own end points.",
+    caption="Thick: simulated. Thin: on real packets, the kernel’s CUBIC with and without "
+    "Quick-Start, and our own end points.",
     trials=trials,
     reduce=reduce,
     draw=draw,
