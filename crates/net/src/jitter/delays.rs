@@ -59,7 +59,11 @@ impl Described for Delays {
         match config.delays_ms.iter().position(|ms| !(0.0..=MOST_MS).contains(ms)) {
             Some(n) => refuse(
                 "delays_ms",
-                &format!("{:?} at place {}, expected 0 to 1,000,000 ms", config.delays_ms[n], n + 1),
+                &format!(
+                    "{:?} at place {}, expected 0 to 1,000,000 ms",
+                    config.delays_ms[n],
+                    n + 1
+                ),
             ),
             None => Ok(()),
         }
