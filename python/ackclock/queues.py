@@ -253,7 +253,8 @@ class Policer(Table):
     ----------
     rate : str (rate, such as "10 Mbit/s"), optional
         The rate at which tokens come, a byte of a packet each (the committed information rate);
-        default: the link's.
+        default: the link's at the start of the run, which an event that changes the link's rate
+        leaves as it is.
     burst : str (limit), default "64000 B"
         The most tokens (the committed burst size), in bytes ("64 kB") or as the time in which they
         come ("50 ms"). The bucket begins full.
