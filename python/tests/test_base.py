@@ -30,7 +30,7 @@ for name in {tuple(EXTRAS)!r}:
 #: The arguments of the methods that need some.
 ARGUMENTS = {
     "run.rows": ("flows",), "run.length": ("flows",), "run.columns": ("flows", ["flow"]),
-    "run.write": ("written",), "run.report": ("page",), "compared.report": ("page",),
+    "run.write": ("written",), "run.export": ("exported",), "run.report": ("page",), "compared.report": ("page",),
     "table.with_text": ("flow", "a"), "table.throughput": (0.1, 2.0),
 }  # fmt: skip
 
@@ -141,9 +141,10 @@ _PROGRAM = f"""{BLOCKED}
 import json
 import ackclock as ac
 from ackclock.errors import MissingPackageError
+from ackclock.exporting import probed
 
 found = {{}}
-run = ac.simulate(ac.Scenario.from_file(sys.argv[1]))
+run = ac.simulate(probed(ac.Scenario.from_file(sys.argv[1])))
 compared = ac.compare(ac.Scenario.from_file(sys.argv[1]), variants=["newreno", "cubic"], repeat=2)
 for name, value in (("run", run), ("compared", compared), ("table", run.flow_samples)):
     for each in dir(type(value)):
