@@ -30,7 +30,8 @@ for name in {tuple(EXTRAS)!r}:
 #: The arguments of the methods that need some.
 ARGUMENTS = {
     "run.rows": ("flows",), "run.length": ("flows",), "run.columns": ("flows", ["flow"]),
-    "run.write": ("written",), "run.export": ("exported",), "run.report": ("page",), "compared.report": ("page",),
+    "run.write": ("written",), "run.export": ("exported",), "run.report": ("page",),
+    "compared.report": ("page",),
     "table.with_text": ("flow", "a"), "table.throughput": (0.1, 2.0),
 }  # fmt: skip
 
