@@ -7,7 +7,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use ackclock_net::Limit;
+use ackclock_net::{Dscp, Limit};
 use ackclock_sim::scenario::{Every, Span};
 use ackclock_units::{Bytes, Duration, Frequency, Mss, PacketRate, Percent, Rate, RateOrZero};
 use serde_json::{Map, Value};
@@ -27,6 +27,7 @@ type Reader = fn(&str) -> Result<(), String>;
 /// The schemas of texts that are not free, by name.
 pub(super) const READERS: &[(&str, Reader)] = &[
     ("Bytes", reads::<Bytes>),
+    ("Dscp", reads::<Dscp>),
     ("Duration", reads::<Duration>),
     ("Every", reads::<Every>),
     ("Frequency", reads::<Frequency>),

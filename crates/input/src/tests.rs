@@ -116,8 +116,8 @@ fn an_unknown_key_gets_the_nearest_word() {
         "s.toml:16: flow[0].tcp.colour: unknown key, expected one of `abe`, `answer_repeated_syn`, \
              `clock_granularity`, `data_retries`, `delayed_ack`, `ecn`, `ecn_echo`, `handshake_tick`, `initial_rto`, `initial_window`, \
              `loss_reduces`, `lost_syns_forgiven`, `max_rto`, `min_rto`, `mss`, `nagle`, \
-             `pacing`, `quick_start`, `receive_autotune`, `receive_window`, `sack`, `syn_ack_retries`, `syn_retries`, \
-             `three_seconds_after_lost_syn`, `timestamps`, `window_scaling`"
+             `pacing`, `quick_start`, `receive_autotune`, `receive_window`, `rledbat`, `sack`, `syn_ack_retries`, \
+             `syn_retries`, `three_seconds_after_lost_syn`, `timestamps`, `window_scaling`"
     );
 }
 
