@@ -273,7 +273,7 @@ def graph_violations(metadata: Mapping[str, Any]) -> Iterator[str]:
             name = dependency["name"]
             if name.startswith(PREFIX):
                 below = name.removeprefix(PREFIX)
-                of_tests = dependency["kind"] == "dev" and below in TESTS.get(crate, ())
+                of_tests = dependency.get("kind") == "dev" and below in TESTS.get(crate, ())
                 if below not in LAW[crate] and not of_tests:
                     allowed = ", ".join(sorted(LAW[crate])) or "no other crate"
                     yield f"{crate}: depends on `{below}`, may depend on {allowed}"

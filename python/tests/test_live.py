@@ -155,7 +155,6 @@ def test_what_live_cannot_do_is_refused_before_anything_starts() -> None:
     for flow, words in (
         ({"variant": "bbr"}, ("flow[0].variant", "bbr", "cubic")),
         ({"profile": "rfc"}, ("flow[0].profile", "linux")),
-        ({"variant": "cubic+quickstart(5.12Mbps)"}, ("flow[0].variant", "quickstart", "cubic")),
         (
             {
                 "app": {

@@ -35,6 +35,8 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "reproduce --out": ("reproduce", "altman1997", "--out"),
     "judge --out": ("judge", "--out"),
     "drill --pcap": ("drill", "handshake", "--pcap"),
+    "pairwise --out": ("pairwise", "newreno", "cubic", "--out"),
+    "suite --out": ("suite", "quick", "cubic", "--out"),
 }
 
 LONG = SMALL.replace('"5 s"', '"100000 s"')

@@ -9,7 +9,7 @@ import polars as pl
 from ackclock.studies.aqm import scenarios
 from ackclock.studies.aqm.scenarios import HIGH_BPS, LOW_BPS, RATE_BPS, Plan, Setting
 from ackclock.studies.framework.parts import Part
-from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
 
 
@@ -61,8 +61,8 @@ def _flows(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         .join(names, on="cell", how="left")
         .group_by("cell", maintain_order=True)
         .agg(
-            pl.col("goodput_bps").filter(first).sum(),
-            pl.col("goodput_bps").filter(~first).sum().alias("others_bps"),
+            sum_of(pl.col("goodput_bps").filter(first)),
+            sum_of(pl.col("goodput_bps").filter(~first)).alias("others_bps"),
         )
     )
     link = tables.links.filter(
@@ -111,7 +111,7 @@ def _shorts(tables: Tables, settings: Sequence[Setting]) -> pl.DataFrame:
         .agg(
             mean_of(pl.col("took_s")).alias("completion_mean_s"),
             pl.col("took_s").quantile(0.9, "linear").alias("completion_p90_s"),
-            pl.col("took_s").is_null().sum().cast(pl.Int64).alias("unfinished"),
+            pl.col("took_s").null_count().cast(pl.Int64).alias("unfinished"),
         )
     )
     keys = ["queue", "case", "seed"]

@@ -67,7 +67,7 @@ def analyse(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
         rows = found["fairness"].with_columns(_jain().alias("jain"))
         tables["fairness_seeds"] = rows
         converged = rows.group_by("law", maintain_order=True).agg(
-            pl.col("converged_s").is_not_null().sum().cast(pl.Int64).alias("converged"),
+            pl.col("converged_s").count().cast(pl.Int64).alias("converged"),
         )
         # A run that did not converge counts as the whole time that it had.
         longest = float(plan.span(240) - 30)
