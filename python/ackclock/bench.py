@@ -70,10 +70,13 @@ __all__ = [
 #: The senders that are measured if none is named.
 DEFAULT_VARIANTS = ("newreno+sack", "cubic", "bbr")
 
-#: The queues of the bottleneck that can be measured, and that which all are held against.
+#: The queues of the bottleneck that can be measured, and that which all are held against. CAKE has
+#: no limit in packets, which the workloads set.
 _DEFINITIONS: Mapping[str, Any] = cast("Mapping[str, Any]", schema()["$defs"])
 QUEUES: tuple[str, ...] = tuple(
-    form["properties"]["kind"]["const"] for form in _DEFINITIONS["QueueSpec"]["oneOf"]
+    kind
+    for form in _DEFINITIONS["QueueSpec"]["oneOf"]
+    if (kind := form["properties"]["kind"]["const"]) != "cake"
 )
 DROPTAIL = QUEUES[0]
 
