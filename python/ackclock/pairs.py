@@ -267,7 +267,7 @@ def _reduce(
     pairs: dict[tuple[str, str], dict[str, Value]] = {}
     for n, (one, other) in enumerate(couples):
         cells = range(n * repeat, (n + 1) * repeat)
-        # Of two of a kind both flows are looked at.
+        # Two of a kind have one entry: the first flow beside the second.
         sides = [(one, other, 0), (other, one, 1)] if one != other else [(one, one, 0)]
         for mine, its, side in sides:
             pairs[mine, its] = _values(

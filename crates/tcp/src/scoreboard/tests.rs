@@ -333,7 +333,7 @@ fn new_data_of_the_same_instant_shows_no_retransmission_lost() {
         lost.get() / LEN
     };
     sack(&mut board, &[block(2, 3)]);
-    // Of originals of one instant the numbers say which was sent first: two are lost.
+    // Numbers say which of two originals of one instant was sent first: two are lost.
     assert_eq!(lost_by(&mut board, Delivered { at: first, end: at(3) }), 2);
     // Two ACKs arrive at 100 ns: the first lets segment 3 out, the second segment 0 once more.
     board.on_sent(at(3), Bytes::new(LEN), second);

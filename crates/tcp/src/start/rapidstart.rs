@@ -105,7 +105,7 @@ impl SlowStart for RapidStart {
         let ack_factor = K * (1.0 - beta);
         let loss_factor = beta + ack_factor;
         let lost = lost.as_f64().min(before);
-        // What was sent during the repair is not of the window that it began with.
+        // Data sent during the repair is not of the window that it began with.
         let acked = self.delivered.as_f64().min(before - lost);
         let window = before * loss_factor - acked * ack_factor - lost * loss_factor;
         // "MAY stop reducing" at the initial window times beta.

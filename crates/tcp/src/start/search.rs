@@ -190,7 +190,7 @@ mod tests {
     fn exit(full: f64) -> Option<f64> {
         let mut law = Search::default();
         let mut cwnd = Bytes::new(1000);
-        // Of a rate of 2^t, at most 2^full, and the data of all times before.
+        // The rate is 2^t, at most 2^full; the data is that of all times before.
         let delivered = |t: f64| {
             let ln2 = std::f64::consts::LN_2;
             let doubling = libm::exp2(t.min(full)) / ln2;

@@ -191,7 +191,7 @@ def _access(node: str, rtt_ms: int) -> ac.GraphLink:
 
 
 def _web() -> Sequence[ac.Traffic]:
-    """Return pages as requests of 50 objects over six connections (RFC 7928 §7.2), two a minute."""
+    """Return web connections of eight objects each, 0.4 a second (RFC 7928 §7.2 has 50 a page)."""
     return [
         ac.Traffic(
             "web",
