@@ -304,7 +304,7 @@ def _reordered(late_s: float, whole: float, seeds: int) -> Case:
         measure=_used,
         limit=Limit(low=0.9, of="newreno"),
         seeds=seeds,
-        note="At least nine tenths of NewReno’s with RACK’s recovery as in its own variant.",
+        note="At least nine tenths of NewReno’s.",
     )
 
 
