@@ -157,6 +157,7 @@ laws! {
     illinois::Illinois Box,
     bic::Bic,
     lp::Lp Box,
+    cdg::Cdg Box,
     scalable_linux::ScalableLinux,
     hybla_linux::HyblaLinux,
     htcp_linux::HtcpLinux Box,

@@ -1,7 +1,5 @@
 //! CDG as Linux has it (`tcp_cdg.c`): gradients in microseconds, backoff by CWR, and a `HyStart` of its own. The paper: D. A.
 //! Hayes and G. Armitage, "Revisiting TCP Congestion Control using Delay Gradients", IFIP Networking 2011.
-//!
-//! This is the law under every profile.
 
 use ackclock_packet::Seq;
 use ackclock_units::random::Stream;
@@ -212,10 +210,11 @@ impl Described for CdgLinux {
     type Settings = CdgStart;
 
     const WORDS: &'static [Word<CdgStart>] = &[
-        Word::alone(
+        Word::with(
             "cdg",
+            "linux",
             CdgStart::HyStart,
-            "CDG: backoff by the gradient of the delay (Hayes and Armitage 2011; Linux)",
+            "CDG as Linux has it, with a HyStart of its own",
         ),
         Word::with("cdg", "nohystart", CdgStart::Plain, "the same without its HyStart"),
     ];
