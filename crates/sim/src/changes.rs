@@ -17,10 +17,12 @@ pub struct PathChange {
     pub routes: Vec<(usize, [Vec<usize>; 2])>,
 }
 
+/// A change that comes with an event of a flow.
 #[derive(Clone, Debug)]
-struct Change {
-    at: Option<Instant>,
-    after: Option<After>,
+struct Awaited {
+    /// Its number among the scenario's events.
+    subject: u32,
+    after: After,
     /// The number of times that each flow has had the event.
     seen: Vec<u64>,
     due: bool,
@@ -29,37 +31,42 @@ struct Change {
 /// The changes of a scenario.
 #[derive(Debug)]
 pub struct Changes {
-    changes: Vec<Change>,
+    /// Those that come at a moment of the run: (subject, when).
+    timed: Vec<(u32, Instant)>,
+    /// The others. They are apart, as each event of an application asks for all of them, and outages make many of the former.
+    awaited: Vec<Awaited>,
 }
 
 impl Changes {
     /// The changes of a checked scenario with so many flows.
     pub fn new(scenario: &Scenario, flows: usize) -> Self {
-        let changes = scenario.events.iter().map(|event| {
-            let (at, after) = match &event.at {
-                EventTime::At(at) => (Some(Instant::START + *at), None),
-                EventTime::After(after) => (None, Some(after.clone())),
-            };
-            Change { at, after, seen: vec![0; flows], due: true }
-        });
-        Self { changes: changes.collect() }
+        let (mut timed, mut awaited) = (Vec::new(), Vec::new());
+        for (subject, event) in (0..).zip(&scenario.events) {
+            match &event.at {
+                EventTime::At(at) => timed.push((subject, Instant::START + *at)),
+                EventTime::After(after) => awaited.push(Awaited {
+                    subject,
+                    after: after.clone(),
+                    seen: vec![0; flows],
+                    due: true,
+                }),
+            }
+        }
+        Self { timed, awaited }
     }
 
     /// The changes that come at a moment of the run: (subject, when).
     pub fn moments(&self) -> Vec<(u32, Instant)> {
-        (0..).zip(&self.changes).filter_map(|(n, change)| Some((n, change.at?))).collect()
+        self.timed.clone()
     }
 
     /// Something happens to a flow's application: the changes that come with it, now.
     pub fn on_flow_event(&mut self, flow: usize, moment: Moment) -> Vec<u32> {
         let mut due = Vec::new();
-        for (n, change) in (0..).zip(&mut self.changes) {
-            let Some(after) = change.after.as_ref().filter(|after| after.after.is(moment)) else {
-                continue;
-            };
+        for change in self.awaited.iter_mut().filter(|change| change.after.after.is(moment)) {
             change.seen[flow] += 1;
-            if change.seen[flow] == after.number && std::mem::take(&mut change.due) {
-                due.push(n);
+            if change.seen[flow] == change.after.number && std::mem::take(&mut change.due) {
+                due.push(change.subject);
             }
         }
         due
@@ -78,7 +85,7 @@ pub fn path_changes(
         let routes = names.iter().enumerate().filter_map(|(flow, name)| {
             let entry = &scenario.flows[entries[flow]];
             let meant = event.flow.as_ref().is_some_and(|f| f == name || *f == entry.name);
-            Some((flow, layout.via(entry, &event.via).filter(|_| meant)?))
+            meant.then(|| layout.via(entry, &event.via)).flatten().map(|via| (flow, via))
         });
         PathChange { wires: wire_changes(event, layout, stream), routes: routes.collect() }
     });
@@ -120,4 +127,25 @@ fn wire_changes(
         (*wire, becomes)
     };
     wires.iter().map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_units::Duration;
+
+    use super::*;
+    use crate::tests::scenario;
+
+    #[test]
+    fn an_application_asks_only_for_what_waits_for_it() {
+        // An outage of a millisecond in two: in 30 s 29,999 changes in each direction, at moments of the run, none of which an
+        // event of a flow brings.
+        let outage = r#", "outage": {"on": "1 ms", "off": "1 ms", "periodic": true}"#;
+        let scenario = scenario(&crate::tests::one_flow(r#", "variant": "reno""#, outage, ""));
+        let scenario = scenario.with_outages();
+        assert_eq!(scenario.duration, Duration::from_secs(30));
+        let changes = Changes::new(&scenario, 1);
+        assert!(changes.awaited.is_empty());
+        assert_eq!(changes.timed.len(), 2 * 29_999);
+    }
 }

@@ -155,7 +155,10 @@ impl Measures {
             if let Some(own) = &window.own {
                 moments.extend(own.begins().map(|at| (2 * n, at)));
             } else {
-                moments.push((2 * n, window.from));
+                // What happens at instant 0 is in a window that begins then, as it is in the whole run.
+                if window.from > Instant::START {
+                    moments.push((2 * n, window.from));
+                }
                 moments.push((2 * n + 1, window.until));
             }
         }

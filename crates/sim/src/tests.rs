@@ -23,7 +23,7 @@ mod video;
 mod visitors;
 mod web;
 
-fn scenario(text: &str) -> Scenario {
+pub(super) fn scenario(text: &str) -> Scenario {
     serde_json::from_str(text).unwrap()
 }
 
@@ -57,7 +57,7 @@ fn assert_conserved(run: &Run) {
     }
 }
 
-fn one_flow(flow: &str, bottleneck: &str, more: &str) -> String {
+pub(super) fn one_flow(flow: &str, bottleneck: &str, more: &str) -> String {
     format!(
         r#"{{
             "duration": "30 s",

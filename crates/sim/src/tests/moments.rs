@@ -58,6 +58,18 @@ fn a_window_begins_with_the_flow_and_counts_its_round_trips() {
 }
 
 #[test]
+fn a_window_from_instant_0_on_has_what_the_run_has() {
+    // The SYN is offered at instant 0, before anything else.
+    let run = run(&cbr("newreno", "", "", r#", "measure": [{"name": "all", "from": "0 s"}]"#));
+    let of = |measure: &str| {
+        let links = run.links.iter().filter(|link| link.measure == measure);
+        links.map(|link| (link.offered_packets, link.delivered_packets)).collect::<Vec<_>>()
+    };
+    assert_eq!(of("all"), of("run"));
+    assert_eq!(run.flows[0].segments_sent, run.flows[1].segments_sent);
+}
+
+#[test]
 fn every_flow_has_a_window_of_its_own() {
     let text = r#"{
         "duration": "20 s", "seed": 3,
