@@ -87,6 +87,14 @@ def test_a_run_that_the_receiver_holds_back_stops_the_study() -> None:
         runs._windows(simulate([held.scenario()], None), [held])  # noqa: SLF001
 
 
+def test_a_quick_study_passes_its_own_guards() -> None:
+    # The smallest of Hybla's runs, in which the packets of slow start weigh most.
+    settings = [each for each in scenarios.hybla(PLAN) if each.period == 1_000]
+    tables = simulate([each.scenario() for each in settings], None)
+    found = runs._windows(tables, settings)  # noqa: SLF001
+    assert found["rtt_ms"].to_list() == [25, 100, 300, 600]
+
+
 def samples(rates: dict[str, list[float]], every_s: float) -> Tables:
     """Return tables in which flows deliver at these rates, in bytes a sample."""
     rows = []

@@ -60,8 +60,9 @@ PERIODS = (100, 1_000, 10_000, 100_000)
 RESPONSE_RTT_MS = 100
 HYBLA_RTTS_MS = (25, 100, 300, 600)
 HYBLA_PERIODS = (1_000, 10_000, 100_000)
-HYBLA_RECEIVE_WINDOW_BYTES = 40_000 * MSS_BYTES
-"""A bound to Hybla's slow start, which adds 2^24 segments an ACK at 600 ms."""
+HYBLA_RECEIVE_WINDOW = 127
+"""A bound to Hybla's slow start, which adds 2^24 segments an ACK at 600 ms: so many segments times
+the root of the period, where the window is 29 times that root at most (24 times Reno's)."""
 
 LOSS_RATES = (1e-4, 1e-3, 1e-2, 5e-2)
 BUFFERS_BDP = (0.5, 1.0, 4.0)
@@ -298,7 +299,7 @@ def hybla(plan: Plan) -> list[Response]:
     """Return Hybla's runs by loss rate and round-trip time."""
     return [
         Response("hybla", period, 2 * plan.losses, rtt_ms=rtt_ms, first=200,
-                 receive_window_bytes=HYBLA_RECEIVE_WINDOW_BYTES)
+                 receive_window_bytes=round(HYBLA_RECEIVE_WINDOW * period**0.5) * MSS_BYTES)
         for period in plan.hybla_periods
         for rtt_ms in HYBLA_RTTS_MS
     ]  # fmt: skip
