@@ -27,6 +27,22 @@ from = "2 s"
 """
 
 
+def outside() -> dict[str, str]:
+    """Return the environment in which the examples in Rust are built that are not in the workspace.
+
+    Their locks name the same versions, so that one compilation of the package serves all of them. It is not optimised:
+    they run for seconds.
+    """
+    return {
+        **os.environ,
+        "CARGO_TARGET_DIR": str(ROOT / "target/outside"),
+        "CARGO_INCREMENTAL": "0",
+        "CARGO_PROFILE_DEV_DEBUG": "0",
+        "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+        "RUSTFLAGS": "",
+    }
+
+
 def wait_until_it_simulates(pid: int) -> None:
     """Wait until a process has loaded the extension and then used the processor for a second.
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 
 import pytest
 
-from support import ROOT
+from support import ROOT, outside
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo on the PATH")
 def test_a_law_in_a_project_of_its_own_is_built_and_run() -> None:
     done = subprocess.run(
-        ["cargo", "run", "--quiet"],
+        ["cargo", "run", "--quiet", "--locked"],
         cwd=ROOT / "examples/own-law",
-        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/own-law"), "RUSTFLAGS": ""},
+        env=outside(),
         check=False,
         capture_output=True,
         text=True,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 
 import pytest
 
-from support import ROOT
+from support import ROOT, outside
 
 
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo on the PATH")
 def test_the_page_on_quinn_has_what_the_example_prints() -> None:
     done = subprocess.run(
-        ["cargo", "run", "--quiet", "--", "quick"],
+        ["cargo", "run", "--quiet", "--locked", "--", "quick"],
         cwd=ROOT / "examples/quinn",
-        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target/quinn"), "RUSTFLAGS": ""},
+        env=outside(),
         check=False,
         capture_output=True,
         text=True,
