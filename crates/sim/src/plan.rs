@@ -101,6 +101,8 @@ pub struct Plan {
     pub sources: Vec<PlannedSource>,
     /// The end of the run.
     pub end: Instant,
+    /// True if the ACKs that reach senders are counted.
+    pub counts_acks: bool,
 }
 
 impl Plan {
@@ -168,7 +170,8 @@ impl Plan {
         let changes = planned_changes(scenario, &entries, &names, &layout);
         let end = Instant::START + scenario.duration;
         let (connections, variants) = planned_connections(scenario, &layout, flows.len(), end)?;
-        Ok(Self { flows, connections, variants, wires, changes, sources, end })
+        let counts_acks = scenario.counts_acks(&layout);
+        Ok(Self { flows, connections, variants, wires, changes, sources, end, counts_acks })
     }
 }
 
