@@ -213,7 +213,12 @@ Parameters are written as the quantity is: text with a unit, or a number where t
         classes=(
             Class("After", "After", "after number", defaults={"number": 1}),
             OneOf("EventTime", "read_time", "EventTime", "After", "str"),
-            Class("Measure", "Measure", "name start=from duration=for flow crossings acks"),
+            Class(
+                "Measure",
+                "Measure",
+                "name start=from duration=for flow crossings acks",
+                defaults={"acks": False},
+            ),
             Class(
                 "Probe",
                 "Probe",

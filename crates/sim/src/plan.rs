@@ -52,7 +52,7 @@ pub struct PlannedWire {
     pub link: String,
     /// `forward` or `reverse`.
     pub direction: &'static str,
-    /// Its rate at first; `None` over a channel, which has no constant one.
+    /// Its rate at first; `None` where packets that wait do not leave at one, as over a channel.
     pub rate: Option<Rate>,
     /// The queue, the losses, the delay.
     pub model: Link,
@@ -162,7 +162,7 @@ impl Plan {
             .map(|((wire, model), router)| PlannedWire {
                 link: wire.name.clone(),
                 direction: wire.direction.as_str(),
-                rate: wire.channel.is_none().then_some(wire.config.rate),
+                rate: wire.constant_rate(),
                 model,
                 router,
             })

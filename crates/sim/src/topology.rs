@@ -8,7 +8,7 @@ use ackclock_net::{
     AckThinning, AggregationConfig, ChannelConfig, Discipline, ImpairmentConfig, Limit, LinkConfig,
     QuickStartSpec, RcpConfig, XcpConfig,
 };
-use ackclock_units::Duration;
+use ackclock_units::{Duration, Rate};
 
 use crate::error::ScenarioError;
 use crate::scenario::{Direction, DumbbellSide, Flow, LinkSpec, Scenario, Topology};
@@ -49,6 +49,14 @@ pub struct Wire {
 }
 
 impl Wire {
+    /// Its rate at first, if packets that wait leave at it: over a channel, in frames or behind a shaper they do not.
+    pub fn constant_rate(&self) -> Option<Rate> {
+        let varies = self.channel.is_some()
+            || self.aggregation.is_some()
+            || self.config.discipline.shapes();
+        (!varies).then_some(self.config.rate)
+    }
+
     /// True if packets wait there for others that come later, so that no departure is known as they come.
     pub const fn waits_for_others(&self) -> bool {
         self.aggregation.is_some() || self.ack_thinning.is_some()
