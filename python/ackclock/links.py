@@ -134,7 +134,7 @@ class Reverse(Table):
         The rule by which packets wait for one another in the queue and leave in frames.
     ack_thinning : AckThinning, optional
         Thinning of ACKs in front of the queue.
-    without : sequence of {"queue", "channel", "jitter", "aggregation", "ack_thinning", "loss", "reorder", "duplicate", "corrupt", "quick_start", "rcp", "xcp"}, optional
+    without : sequence of str, optional
         The keys of the way there that the way back does not have: ``["jitter", "queue"]``.
     """
 
