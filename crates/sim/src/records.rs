@@ -166,10 +166,10 @@ impl FlowRow {
         Some(self.delivered_bytes as f64 / acks.packets as f64)
     }
 
-    /// ACKs in a round trip: the mean round trip of the path over the mean time between two of them.
+    /// ACKs in a round trip: the mean of srtt over the mean time between two of them.
     pub fn acks_per_rtt(&self) -> Option<f64> {
         let gap = self.acks?.gap_mean_s.filter(|gap| *gap > 0.0)?;
-        Some(self.path_rtt_mean_s? / gap)
+        Some(self.srtt_mean_s? / gap)
     }
 }
 
