@@ -98,6 +98,25 @@ impl Dice {
         if self.chance(0.08) {
             link["channel"] = json!({"kind": "shaper", "burst": "15 kB", "peak": "200 Mbit/s"});
         }
+        self.bundle(&mut link);
+        if self.chance(0.08) {
+            link["outage"] = self.one(&[
+                json!({"on": "500 ms", "off": "100 ms"}),
+                json!({"on": "700 ms", "off": "200 ms", "periodic": true, "direction": "reverse"}),
+                json!({"on": "600 ms", "off": "150 ms", "holds": true}),
+            ]);
+        }
+        if self.chance(0.15) {
+            link["quick_start"] = self.one(&[
+                json!("approve"),
+                json!({"threshold": 0.9, "slot": "100 ms", "history": 2}),
+            ]);
+        }
+        link
+    }
+
+    /// Packets that wait for others, ACKs that are thinned, and parts that the way back does not have.
+    fn bundle(&mut self, link: &mut Value) {
         if self.chance(0.12) {
             link["aggregation"] = self.one(&[
                 json!({"kind": "hold", "time": "5 ms"}),
@@ -119,20 +138,6 @@ impl Dice {
             let parts = ["queue", "jitter", "aggregation", "ack_thinning", "loss", "channel"];
             link["reverse"] = json!({"without": [self.one(&parts)]});
         }
-        if self.chance(0.08) {
-            link["outage"] = self.one(&[
-                json!({"on": "500 ms", "off": "100 ms"}),
-                json!({"on": "700 ms", "off": "200 ms", "periodic": true, "direction": "reverse"}),
-                json!({"on": "600 ms", "off": "150 ms", "holds": true}),
-            ]);
-        }
-        if self.chance(0.15) {
-            link["quick_start"] = self.one(&[
-                json!("approve"),
-                json!({"threshold": 0.9, "slot": "100 ms", "history": 2}),
-            ]);
-        }
-        link
     }
 
     fn flow(&mut self, n: usize, laws: &[String]) -> Value {
