@@ -51,9 +51,8 @@ pub struct Wire {
 impl Wire {
     /// Its rate at first, if packets that wait leave at it: over a channel, in frames or behind a shaper they do not.
     pub fn constant_rate(&self) -> Option<Rate> {
-        let varies = self.channel.is_some()
-            || self.aggregation.is_some()
-            || self.config.discipline.shapes();
+        let varies =
+            self.channel.is_some() || self.aggregation.is_some() || self.config.discipline.shapes();
         (!varies).then_some(self.config.rate)
     }
 
