@@ -33,9 +33,9 @@ def test_a_part_of_the_link_is_the_same_live(part: str) -> None:
     simulated, real = (row.row(0, named=True) for row in rows)
     # The goal of an agreement in goodput.
     assert real["goodput_bps"] == pytest.approx(simulated["goodput_bps"], rel=0.03)
+    # Real receivers acknowledge together what arrives at once, or while they had no turn.
     if part == "ampdu":
-        # Real receivers acknowledge together what arrives at once.
         assert real["bytes_per_ack"] > simulated["bytes_per_ack"]
         return
-    assert real["bytes_per_ack"] == pytest.approx(simulated["bytes_per_ack"], rel=0.1)
+    assert real["bytes_per_ack"] == pytest.approx(simulated["bytes_per_ack"], rel=0.25)
     assert real["ack_gap_p99_s"] == pytest.approx(simulated["ack_gap_p99_s"], rel=0.25)
