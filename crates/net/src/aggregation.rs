@@ -66,35 +66,35 @@ macro_rules! aggregations {
 
         impl Aggregation {
             /// [`Described::IN_ONE`] of the kind.
-            pub const fn is_in_one(&self) -> bool {
+            pub(crate) const fn is_in_one(&self) -> bool {
                 match self {
                     $(Self::$Kind(_) => <$Kind as Described>::IN_ONE,)*
                 }
             }
 
             /// [`Described::comes`] of the kind.
-            pub fn comes(&mut self, now: Instant, others: u64) {
+            pub(crate) fn comes(&mut self, now: Instant, others: u64) {
                 match self {
                     $(Self::$Kind(kind) => Described::comes(kind, now, others),)*
                 }
             }
 
             /// [`Described::opens`] of the kind.
-            pub fn opens(&mut self, now: Instant, waiting: u64, since: Instant) -> Instant {
+            pub(crate) fn opens(&mut self, now: Instant, waiting: u64, since: Instant) -> Instant {
                 match self {
                     $(Self::$Kind(kind) => Described::opens(kind, now, waiting, since),)*
                 }
             }
 
             /// [`Described::begin`] of the kind.
-            pub fn begin(&mut self, now: Instant, waiting: u64, rate: Rate) -> Frame {
+            pub(crate) fn begin(&mut self, now: Instant, waiting: u64, rate: Rate) -> Frame {
                 match self {
                     $(Self::$Kind(kind) => Described::begin(kind, now, waiting, rate),)*
                 }
             }
 
             /// [`Described::leaves`] of the kind.
-            pub fn leaves(&mut self, now: Instant, behind: u64) {
+            pub(crate) fn leaves(&mut self, now: Instant, behind: u64) {
                 match self {
                     $(Self::$Kind(kind) => Described::leaves(kind, now, behind),)*
                 }
