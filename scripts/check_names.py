@@ -73,6 +73,7 @@ ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
     "crates/live/src/run.rs": (frozenset({"bbr"}), "the kernel's module that paces by itself"),
     "crates/net/src/jitter/wifi.rs": (frozenset({"c4"}), "the Wi-Fi of C4's own tests"),
     "crates/python/src/lib.rs": (frozenset({"droptail"}), "the benchmark's default"),
+    "crates/sim/src/scenario/link.rs": (frozenset({"rcp", "xcp"}), "the keys of their routers"),
     "crates/script/src/run/calls/arguments.rs": (
         frozenset({"onoff"}),
         "a field of a socket option",

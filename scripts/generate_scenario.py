@@ -264,7 +264,7 @@ class Generator:
             head = re.sub(r', such as ".*?"', "", head) + f", default {default}"
         if len(f"    {name} : {head}") > WIDTH:
             # The words follow, each with its meaning.
-            head = re.sub(r"^\{.*?\}", "str", head)
+            head = re.sub(r"^(sequence of )?\{.*?\}", r"\1str", head)
         meaning: str = value["description"]
         meaning = _with_subject(f"{each.name}.{name}", meaning)
         table = value.get("$ref", "").rpartition("/")[2]

@@ -190,6 +190,22 @@ jitter = { kind = "slots", every = "4 ms" }
 [topology.bottleneck]
 jitter = { kind = "netem", mean = "50 ms", spread = "5 ms", law = "normal" }
 """,
+    "AggregationSpec.hold": """
+[topology.bottleneck]
+reverse = { aggregation = { kind = "hold", packets = 16, time = "10 ms" } }
+""",
+    "AggregationSpec.ampdu": """
+[topology.bottleneck]
+aggregation = { kind = "ampdu", packets = 64, access = "200 us" }
+""",
+    "AggregationSpec.grants": """
+[topology.bottleneck]
+reverse = { aggregation = { kind = "grants", interval = "2 ms", delay = "4 ms" } }
+""",
+    "AckThinningSpec": """
+[topology.bottleneck]
+reverse = { ack_thinning = { every = 8, within = "10 ms" } }
+""",
     "QuickStartAdmission": """
 [topology.bottleneck]
 quick_start = { admission = "target", most = "20 Mbit/s" }

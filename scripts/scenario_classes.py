@@ -103,10 +103,27 @@ class Module:
 
 #: The router's keys, and others that a link has for both ways or for the way back.
 _OFF = 'Literal["off"]'
-_LINK = "queue loss reverse reorder duplicate corrupt channel quick_start rcp xcp jitter outage"
+_LINK = (
+    "queue loss reverse reorder duplicate corrupt channel quick_start rcp xcp jitter outage "
+    "aggregation ack_thinning"
+)
 _LINK_DEFAULTS = {"loss": 0.0, "duplicate": 0.0, "corrupt": 0.0}
 
 MODULES: Mapping[str, Module] = {
+    "aggregations": Module(
+        doc="Rules by which packets wait for one another at a link and leave in frames.\n",
+        classes=(
+            Class("Hold", "AggregationSpec", "packets time", ("hold",)),
+            Class("Ampdu", "AggregationSpec", "packets volume airtime access", ("ampdu",)),
+            Class("Grants", "AggregationSpec", "interval delay volume", ("grants",)),
+            OneOf(
+                "Aggregation",
+                "read_aggregation",
+                "AggregationSpec",
+                "Hold Ampdu Grants",
+            ),
+        ),
+    ),
     "apps": Module(
         doc="Applications, which ask for data.\n",
         classes=(
@@ -196,7 +213,12 @@ Parameters are written as the quantity is: text with a unit, or a number where t
         classes=(
             Class("After", "After", "after number", defaults={"number": 1}),
             OneOf("EventTime", "read_time", "EventTime", "After", "str"),
-            Class("Measure", "Measure", "name start=from duration=for flow crossings"),
+            Class(
+                "Measure",
+                "Measure",
+                "name start=from duration=for flow crossings acks",
+                defaults={"acks": False},
+            ),
             Class(
                 "Probe",
                 "Probe",
@@ -255,6 +277,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
         doc="Links of a scenario, and how they are joined.\n",
         classes=(
             Class("Reorder", "ReorderSpec", "share delay"),
+            Class("AckThinning", "AckThinningSpec", "every within all"),
             Class(
                 "Outage",
                 "OutageSpec",
@@ -264,7 +287,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class(
                 "Reverse",
                 "ReverseSpec",
-                f"rate delay {_LINK.replace('reverse ', '').replace(' outage', '')}",
+                f"rate delay {_LINK.replace('reverse ', '').replace(' outage', '')} without",
             ),
             Class("Link", "LinkSpec", f"rate delay {_LINK}", defaults=_LINK_DEFAULTS),
             Class(
@@ -277,7 +300,8 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class(
                 "Path",
                 "Topology",
-                "rate rtt buffer queue loss reorder channel jitter outage",
+                "rate rtt buffer queue loss reorder channel jitter outage aggregation ack_thinning "
+                "reverse",
                 ("path",),
                 defaults={"loss": 0.0},
             ),

@@ -1,6 +1,12 @@
 """The public names: each with the module that it is imported from when it is first asked for."""
 
 from . import metrics as metrics, theory as theory
+from .aggregations import (
+    Aggregation as Aggregation,
+    Ampdu as Ampdu,
+    Grants as Grants,
+    Hold as Hold,
+)
 from .api import (
     Part as Part,
     allow as allow,
@@ -94,6 +100,7 @@ from .laws import (
     register_law as register_law,
 )
 from .links import (
+    AckThinning as AckThinning,
     Dumbbell as Dumbbell,
     Graph as Graph,
     GraphLink as GraphLink,

@@ -68,6 +68,9 @@ class Measure(Table):
     crossings : sequence of str, optional
         Links at which the packets of each flow are counted over the flow's own window: the table
         ``crossings``.
+    acks : bool, default False
+        True if the ACKs that reach each sender are counted, in all windows: columns of ``flows``.
+        They are without this where a link has ``aggregation`` or ``ack_thinning``.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Measure(Table):
     duration: str | None = key(default=None, name="for")
     flow: str | None = None
     crossings: Sequence[str] = key(default=(), read=tuple)
+    acks: bool = False
 
     def __post_init__(self) -> None:
         """Freeze the sequence."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
 from ackclock._table import Table, each, key, one_of
+from ackclock.aggregations import Aggregation, read_aggregation
 from ackclock.channels import Channel, Loss, read_channel, read_loss
 from ackclock.feedback import RcpRouter, XcpRouter
 from ackclock.jitters import Jitter, read_jitter
@@ -16,6 +17,7 @@ from ackclock.queues import AnyQueue, read_queue
 from ackclock.quick_start import Router, read_router
 
 __all__ = [
+    "AckThinning",
     "Dumbbell",
     "Graph",
     "GraphLink",
@@ -45,6 +47,29 @@ class Reorder(Table):
 
     share: float | str
     delay: str
+
+
+@dataclass(frozen=True)
+class AckThinning(Table):
+    """Thinning of ACKs in front of a link's queue.
+
+    Of the pure ACKs of a flow that say nothing but a higher number every n-th passes; data and all
+    that tells the sender something else, as SACK blocks, duplicates or another ECN echo, pass.
+
+    Attributes
+    ----------
+    every : int, default 4
+        The number of ACKs of which the last passes.
+    within : str (duration, such as "30 ms"), optional
+        The longest time that the newest ACK is held; default: ACKs that do not pass are dropped as
+        they come, and the last of a transfer may be among them.
+    all : bool, default False
+        True if pure ACKs with SACK blocks, duplicates and other ECN echoes are thinned, too.
+    """
+
+    every: int = 4
+    within: str | None = None
+    all: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +130,12 @@ class Reverse(Table):
         The router in front of the way back, for XCP flows.
     jitter : Jitter, optional
         A delay on top of ``delay`` that varies.
+    aggregation : Aggregation, optional
+        The rule by which packets wait for one another in the queue and leave in frames.
+    ack_thinning : AckThinning, optional
+        Thinning of ACKs in front of the queue.
+    without : sequence of str, optional
+        The keys of the way there that the way back does not have: ``["jitter", "queue"]``.
     """
 
     rate: str | None = None
@@ -119,6 +150,28 @@ class Reverse(Table):
     rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
     jitter: Jitter | None = key(default=None, read=read_jitter)
+    aggregation: Aggregation | None = key(default=None, read=read_aggregation)
+    ack_thinning: AckThinning | None = key(default=None, read=AckThinning.from_table)
+    without: Sequence[
+        Literal[
+            "queue",
+            "channel",
+            "jitter",
+            "aggregation",
+            "ack_thinning",
+            "loss",
+            "reorder",
+            "duplicate",
+            "corrupt",
+            "quick_start",
+            "rcp",
+            "xcp",
+        ]
+    ] = key(default=(), read=tuple)
+
+    def __post_init__(self) -> None:
+        """Freeze the sequence."""
+        self._freeze("without")
 
 
 @dataclass(frozen=True)
@@ -164,6 +217,10 @@ class Link(Table):
         A delay on top of ``delay`` that varies, both ways.
     outage : Outage, optional
         Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
+    aggregation : Aggregation, optional
+        The rule by which packets wait for one another in the queue and leave in frames, both ways.
+    ack_thinning : AckThinning, optional
+        Thinning of ACKs in front of the queue, both ways: ``{ every = 4 }`` lets every fourth pass.
     """
 
     rate: str
@@ -180,6 +237,8 @@ class Link(Table):
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
     jitter: Jitter | None = key(default=None, read=read_jitter)
     outage: Outage | None = key(default=None, read=Outage.from_table)
+    aggregation: Aggregation | None = key(default=None, read=read_aggregation)
+    ack_thinning: AckThinning | None = key(default=None, read=AckThinning.from_table)
 
 
 @dataclass(frozen=True)
@@ -229,6 +288,10 @@ class GraphLink(Table):
         A delay on top of ``delay`` that varies, both ways.
     outage : Outage, optional
         Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
+    aggregation : Aggregation, optional
+        The rule by which packets wait for one another in the queue and leave in frames, both ways.
+    ack_thinning : AckThinning, optional
+        Thinning of ACKs in front of the queue, both ways: ``{ every = 4 }`` lets every fourth pass.
     """
 
     name: str
@@ -248,6 +311,8 @@ class GraphLink(Table):
     xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
     jitter: Jitter | None = key(default=None, read=read_jitter)
     outage: Outage | None = key(default=None, read=Outage.from_table)
+    aggregation: Aggregation | None = key(default=None, read=read_aggregation)
+    ack_thinning: AckThinning | None = key(default=None, read=AckThinning.from_table)
 
 
 @dataclass(frozen=True)
@@ -297,6 +362,12 @@ class Path(Table):
         A delay on top of the round trip's halves that varies, both ways.
     outage : Outage, optional
         Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
+    aggregation : Aggregation, optional
+        The rule by which packets wait for one another in the queue and leave in frames, both ways.
+    ack_thinning : AckThinning, optional
+        Thinning of ACKs in front of the queue, both ways: ``{ every = 4 }`` lets every fourth pass.
+    reverse : Reverse, optional
+        The keys that differ on the way back, all but ``delay``.
     """
 
     KIND: ClassVar[str | None] = "path"
@@ -310,6 +381,9 @@ class Path(Table):
     channel: Channel | None = key(default=None, read=read_channel)
     jitter: Jitter | None = key(default=None, read=read_jitter)
     outage: Outage | None = key(default=None, read=Outage.from_table)
+    aggregation: Aggregation | None = key(default=None, read=read_aggregation)
+    ack_thinning: AckThinning | None = key(default=None, read=AckThinning.from_table)
+    reverse: Reverse | None = key(default=None, read=Reverse.from_table)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ackclock import _core
+from ackclock.aggregations import Aggregation
 from ackclock.channels import Channel, Loss
 from ackclock.jitters import Jitter
-from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path, Reorder
+from ackclock.links import (
+    AckThinning,
+    Dumbbell,
+    Graph,
+    GraphLink,
+    Link,
+    Path,
+    Reorder,
+    Reverse,
+)
 from ackclock.queues import AnyQueue, Queue
 
 __all__ = ["dumbbell", "graph", "link_of", "path"]
@@ -23,6 +33,9 @@ def path(
     reorder: Reorder | None = None,
     channel: Channel | None = None,
     jitter: Jitter | None = None,
+    aggregation: Aggregation | None = None,
+    ack_thinning: AckThinning | None = None,
+    reverse: Reverse | None = None,
 ) -> Path:
     """Return a topology of one link, named ``bottleneck``, that all flows share.
 
@@ -45,6 +58,12 @@ def path(
         A channel in the place of the constant rate, such as ``ac.Cellular()``.
     jitter
         A delay on top that varies, such as ``ac.UniformJitter("5 ms")``.
+    aggregation
+        A rule by which packets leave in frames, such as ``ac.Ampdu()``.
+    ack_thinning
+        Thinning of ACKs, such as ``ac.AckThinning(every=4)``.
+    reverse
+        The keys that differ on the way back, such as ``ac.Reverse(aggregation=ac.Hold())``.
 
     Returns
     -------
@@ -60,6 +79,9 @@ def path(
         reorder=reorder,
         channel=channel,
         jitter=jitter,
+        aggregation=aggregation,
+        ack_thinning=ack_thinning,
+        reverse=reverse,
     )
 
 
@@ -75,6 +97,9 @@ def link_of(path: Path) -> Link:
         reorder=path.reorder,
         channel=path.channel,
         jitter=path.jitter,
+        aggregation=path.aggregation,
+        ack_thinning=path.ack_thinning,
+        reverse=path.reverse,
     )
 
 

@@ -9,6 +9,7 @@ mod rates;
 
 use ackclock_net::path::{Change, Decided, Delivery, Progress, Step};
 use ackclock_net::{Agenda, Counters, DelayHistogram, SourceCounters};
+use ackclock_sim::Acks;
 use ackclock_sim::Class;
 use ackclock_sim::plan::{CrossSource, Plan};
 use ackclock_sim::records::LinkSamples;
@@ -36,7 +37,7 @@ pub struct Release<'a> {
 }
 
 /// The packets that came to a flow's hosts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Arrived {
     /// Packets with data that reached the receiver.
     pub packets: u64,
@@ -49,6 +50,8 @@ pub struct Arrived {
     pub path_rtt_sum_ns: u64,
     /// Their number.
     pub path_rtts: u64,
+    /// ACKs that reached the sender, where they are counted.
+    pub acks: Option<Box<Acks>>,
 }
 
 /// All that the path counted by a moment.
@@ -156,7 +159,13 @@ impl Path {
             meters: vec![RateMeter::default(); plan.wires.len()],
             sources: plan.sources.iter().map(|s| (s.source.clone(), s.number)).collect(),
             buffers: Vec::new(),
-            arrived: vec![Arrived::default(); connections],
+            arrived: vec![
+                Arrived {
+                    acks: plan.counts_acks.then(Box::default),
+                    ..Arrived::default()
+                };
+                connections
+            ],
             echoes: vec![Instant::NEVER; connections],
             decisions: Vec::new(),
             lost_syns: vec![[0; 2]; connections],
@@ -263,9 +272,14 @@ impl Path {
             arrived.packets += 1;
             arrived.bytes += len as u64;
             self.echoes[flow] = first_sent;
-        } else if way == 1 && !headers.data && echo != Instant::NEVER {
-            arrived.path_rtt_sum_ns += at.since(echo).as_nanos();
-            arrived.path_rtts += 1;
+        } else if way == 1 && !headers.data {
+            if echo != Instant::NEVER {
+                arrived.path_rtt_sum_ns += at.since(echo).as_nanos();
+                arrived.path_rtts += 1;
+            }
+            if let Some(acks) = arrived.acks.as_mut().filter(|_| headers.syn_ack.is_none()) {
+                acks.count(at);
+            }
         }
         let bytes = &mut frame.bytes[..LEAD + len];
         deliver(Release { flow, way, at, bytes, intact: !corrupted });

@@ -239,7 +239,7 @@ fn flow_row(
     let planned = &plan.flows[flow];
     let [earlier, later] = between.ends.map(|ends| ends[flow]);
     let [seen_before, seen] = between.seen.map(|seen| seen[flow]);
-    let [arrived_before, arrived] = between.path.map(|path| path.arrived[flow]);
+    let [arrived_before, arrived] = between.path.map(|path| &path.arrived[flow]);
     let delivered_bytes = later.received - earlier.received;
     let path_rtts = arrived.path_rtts - arrived_before.path_rtts;
     let path_rtt_sum_ns = arrived.path_rtt_sum_ns - arrived_before.path_rtt_sum_ns;
@@ -267,6 +267,7 @@ fn flow_row(
         srtt_mean_s: mean(seen.srtt_sum_us - seen_before.srtt_sum_us),
         rto_mean_s: mean(seen.rto_sum_us - seen_before.rto_sum_us),
         path_rtt_mean_s: (path_rtts > 0).then(|| path_rtt_sum_ns as f64 / path_rtts as f64 / 1e9),
+        acks: arrived.acks.as_ref().map(|acks| acks.since(arrived_before.acks.as_deref())),
         established_s: by_now(connection.established),
         completed_s: by_now(connection.completed),
         outcome: Some(outcome(connection, &between.own[1][flow], between.until)),

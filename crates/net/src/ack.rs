@@ -50,6 +50,11 @@ impl Ack {
         Some(ack)
     }
 
+    /// True if it says nothing but a higher number than `last`, a number and the bits of ECN.
+    pub fn only_advances(&self, (number, ecn): (u32, u8)) -> bool {
+        self.is_pure && self.blocks == 0 && self.ecn == ecn && is_before(number, self.number)
+    }
+
     fn blocks(&self) -> &[[u32; 2]] {
         &self.sack[..usize::from(self.blocks)]
     }

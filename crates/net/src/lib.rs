@@ -5,6 +5,7 @@
 
 mod ack;
 mod agenda;
+mod aggregation;
 mod bucket;
 mod channel;
 mod check;
@@ -23,9 +24,11 @@ pub mod path;
 pub mod queue;
 mod quick_start;
 mod serializer;
+mod thinning;
 
 pub use ack::Ack;
 pub use agenda::Agenda;
+pub use aggregation::{Aggregation, AggregationConfig};
 pub use channel::{Channel, ChannelConfig};
 pub use check::Refusal;
 pub use counters::{Counters, SourceCounters, Volume};
@@ -46,3 +49,4 @@ pub use quick_start::{
     QuickStartRule, QuickStartSpec, QuickStartWord,
 };
 pub use serializer::Serializer;
+pub use thinning::{AckThinning, Thinning};

@@ -5,6 +5,8 @@
 //! packet goes next, and its departures are events of whoever drives the link.
 
 mod change;
+mod frames;
+mod thinned;
 
 use std::collections::VecDeque;
 
@@ -12,6 +14,7 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::ack::Ack;
+use crate::aggregation::Aggregation;
 use crate::channel::Channel;
 use crate::counters::{Counters, SourceCounters, Volume};
 use crate::delay::DelayHistogram;
@@ -23,6 +26,9 @@ use crate::packet::Packet;
 use crate::queue::{
     Admission, Discipline, Effect, OwnQueue, QueueLimit, Reason, Room, Scheduled, Serving, Waiting,
 };
+use crate::thinning::Thinning;
+
+use frames::Frames;
 
 pub use change::LinkChange;
 
@@ -61,12 +67,24 @@ pub struct LinkParts {
     pub impairments: Option<Impairments>,
     /// A channel in place of a constant rate, of which the settings have the mean.
     pub channel: Option<Channel>,
+    /// The rule by which packets leave in frames. Departures of such a link are events.
+    pub aggregation: Option<Aggregation>,
+    /// Thinning of ACKs in front of the queue. Departures of such a link are events.
+    pub thinning: Option<Thinning>,
 }
 
 impl LinkParts {
     /// A link of a constant rate without impairments, whose losses are drawn from `losses`.
     pub fn new(config: LinkConfig, losses: Stream) -> Self {
-        Self { config, losses, queue: Stream::new(0, "queue"), impairments: None, channel: None }
+        Self {
+            config,
+            losses,
+            queue: Stream::new(0, "queue"),
+            impairments: None,
+            channel: None,
+            aggregation: None,
+            thinning: None,
+        }
     }
 }
 
@@ -157,6 +175,10 @@ pub struct Link {
     filters_acks: bool,
     wire: Wire,
     queue: Queue,
+    frames: Option<Box<Frames>>,
+    thinning: Option<Box<Thinning>>,
+    /// The fields of the packet that comes, where ACKs are thinned.
+    noted: Option<Ack>,
     hazards: Hazards,
     /// Packets that the queue took, and those of them that have left.
     taken: Volume,
@@ -172,7 +194,12 @@ pub struct Link {
 impl Link {
     /// An idle link.
     pub fn new(parts: LinkParts) -> Self {
-        let LinkParts { config, losses, queue, impairments, channel } = parts;
+        let LinkParts { config, losses, queue, impairments, channel, aggregation, thinning } =
+            parts;
+        debug_assert!(
+            (aggregation.is_none() && thinning.is_none()) || !config.discipline.knows_departures(),
+            "packets that wait for others have no departure that is known as they come"
+        );
         let queue = Scheduled::new(&config.discipline, config.rate, queue);
         Self {
             delay: config.delay,
@@ -189,6 +216,9 @@ impl Link {
             },
             queue: queue
                 .map_or_else(|| Queue::Fifo(VecDeque::new()), |q| Queue::Scheduled(Box::new(q))),
+            frames: aggregation.map(|aggregation| Box::new(Frames::new(aggregation))),
+            thinning: thinning.map(Box::new),
+            noted: None,
             hazards: Hazards::new(config.loss, losses, impairments),
             taken: Volume::default(),
             left: Volume::default(),
@@ -227,6 +257,9 @@ impl Link {
         }
         let fits =
             self.limit.admits(self.held(), self.in_service(), self.counts_in_service, packet.size);
+        if self.thinning.is_some() {
+            return self.offer_thinned(now, packet, fits);
+        }
         let admission = match &mut self.queue {
             Queue::Fifo(_) if fits => Admission::Taken,
             Queue::Fifo(_) => Admission::Refused(Reason::Full),
@@ -236,6 +269,9 @@ impl Link {
             self.count_dropped(packet, reason);
             return Verdict::Dropped;
         }
+        if self.frames.is_some() {
+            self.comes_to_frames(now);
+        }
         self.taken.count(packet.size);
         if let Queue::Scheduled(queue) = &self.queue {
             let idle = queue.serving().is_none();
@@ -243,6 +279,31 @@ impl Link {
             return Verdict::Waits { wake: if idle { self.serve_next(now, true) } else { None } };
         }
         self.place(now, packet)
+    }
+
+    /// A packet that was taken, and not counted yet, waits for a frame.
+    #[cold]
+    fn comes_to_frames(&mut self, now: Instant) {
+        let others = self.unframed();
+        if let Some(frames) = &mut self.frames {
+            frames.comes(now, others);
+        }
+    }
+
+    /// True if the link is to be [woken](Self::wake) at moments at which no packet leaves.
+    #[inline]
+    pub const fn has_alarms(&self) -> bool {
+        self.frames.is_some() || self.thinning.is_some()
+    }
+
+    /// The link is woken at `now`: a frame may begin, and ACKs that were held go on. Returns when it is to be woken next,
+    /// if that is news.
+    pub fn wake(&mut self, now: Instant) -> Option<Instant> {
+        self.release_thinned(now);
+        match &self.queue {
+            Queue::Scheduled(queue) if queue.serving().is_none() => self.serve_next(now, true),
+            _ => None,
+        }
     }
 
     /// Places a packet on the wire behind all others.
@@ -261,6 +322,9 @@ impl Link {
 
     /// Starts sending the next packet of a queue whose departures are events; returns when it will have left.
     fn serve_next(&mut self, now: Instant, was_idle: bool) -> Option<Instant> {
+        if self.frames.is_some() {
+            return self.serve_frame(now, was_idle);
+        }
         let Queue::Scheduled(queue) = &mut self.queue else { return None };
         let next = if self.halted.is_some() { None } else { queue.next(now) };
         let Some(Waiting { packet, came }) = next else {
@@ -334,11 +398,12 @@ impl Link {
     /// True if the queue wants to know what packets acknowledge: [`note_ack`](Self::note_ack).
     #[inline]
     pub const fn filters_acks(&self) -> bool {
-        self.filters_acks
+        self.filters_acks || self.thinning.is_some()
     }
 
     /// Tells the queue what the packet that is [offered](Self::offer) next acknowledges.
     pub fn note_ack(&mut self, ack: Option<Ack>) {
+        self.noted = ack;
         if let Queue::Scheduled(queue) = &mut self.queue {
             queue.note_ack(ack);
         }

@@ -77,6 +77,13 @@ macro_rules! disciplines {
                 }
             }
 
+            /// True if it sends no faster than at a rate of its own.
+            pub fn shapes(&self) -> bool {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::shapes(settings),)*
+                }
+            }
+
             /// True if packets have no DSCP any more behind it.
             pub fn washes(&self) -> bool {
                 match self {

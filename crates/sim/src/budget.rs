@@ -392,10 +392,8 @@ fn opportunities(link: &LinkSpec) -> f64 {
     let of = |channel: Option<&ChannelConfig>, rate: Rate| {
         channel.map_or(0.0, |channel| channel.entries(rate))
     };
-    let reverse = link.reverse.as_ref();
-    let back = reverse.and_then(|reverse| reverse.channel.as_ref()).or(link.channel.as_ref());
-    let rate_back = reverse.and_then(|reverse| reverse.rate).unwrap_or(link.rate);
-    of(link.channel.as_ref(), link.rate) + of(back, rate_back)
+    let back = link.back();
+    of(link.channel.as_ref(), link.rate) + of(back.channel.as_ref(), back.rate)
 }
 
 /// The memory of the queues of a link that has several.

@@ -9,7 +9,10 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
-use ackclock_net::{ChannelConfig, Discipline, JitterConfig, QuickStartSpec, Reorder};
+use ackclock_net::{
+    AckThinning, AggregationConfig, ChannelConfig, Discipline, JitterConfig, QuickStartSpec,
+    Reorder,
+};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, check_line};
 
@@ -181,31 +184,42 @@ fn check_path(path: &PathSpec) -> Result {
             Discipline::fifo(limit).check().map_err(|(_, why)| ("buffer", why)),
         )?;
     }
+    if path.reverse.as_ref().is_some_and(|reverse| reverse.delay.is_some()) {
+        return refuse("topology.reverse.delay", "half of `rtt` is the delay; leave this key out");
+    }
     check_link("topology", &path.link())
 }
 
 fn check_link(key: &str, link: &LinkSpec) -> Result {
     times::check_link(key, link)?;
+    check_parts(key, link)?;
+    let Some(reverse) = &link.reverse else { return Ok(()) };
+    for (n, part) in reverse.without.iter().enumerate() {
+        let key = format!("{key}.reverse.without[{n}]");
+        if reverse.without[..n].contains(part) {
+            return refuse(&key, &format!("`{}` stands twice; leave one out", part.as_str()));
+        }
+        if reverse.has(*part) {
+            return refuse(&key, &format!("the way back has a `{}`; leave one out", part.as_str()));
+        }
+    }
+    let back = link.back();
+    let of_back = format!("{key}.reverse");
+    check_parts(&of_back, &back)
+}
+
+/// Checks what one direction of a link has.
+fn check_parts(key: &str, link: &LinkSpec) -> Result {
     let of = |word: &str| format!("{key}.{word}");
     check_part(&of("loss"), link.loss.check())?;
     check_channel(&of("channel"), link.channel.as_ref(), link.rate)?;
-    let reverse = link.reverse.as_ref().and_then(|reverse| reverse.loss);
-    check_part(&of("reverse.loss"), reverse.unwrap_or_default().check())?;
     check_impairments(key, link.reorder, [link.duplicate, link.corrupt])?;
     check_given(&of("jitter"), link.jitter.as_ref(), JitterConfig::check)?;
+    check_given(&of("aggregation"), link.aggregation.as_ref(), AggregationConfig::check)?;
+    check_given(&of("ack_thinning"), link.ack_thinning.as_ref(), AckThinning::check)?;
     check_given(&of("quick_start"), link.quick_start.as_ref(), QuickStartSpec::check)?;
     feedback::check_link(key, link.rcp.as_ref(), link.xcp.as_ref())?;
-    check_given(&of("queue"), link.queue.as_ref(), Discipline::check)?;
-    let Some(reverse) = &link.reverse else { return Ok(()) };
-    check_given(&of("reverse.quick_start"), reverse.quick_start.as_ref(), QuickStartSpec::check)?;
-    feedback::check_link(&of("reverse"), reverse.rcp.as_ref(), reverse.xcp.as_ref())?;
-    let back = reverse.channel.as_ref().or(link.channel.as_ref());
-    let rate = reverse.rate.unwrap_or(link.rate);
-    check_channel(&of("reverse.channel"), back, rate)?;
-    check_given(&of("reverse.queue"), reverse.queue.as_ref(), Discipline::check)?;
-    check_given(&of("reverse.jitter"), reverse.jitter.as_ref(), JitterConfig::check)?;
-    let shares = [reverse.duplicate, reverse.corrupt].map(|share| share.unwrap_or(0.0));
-    check_impairments(&of("reverse"), reverse.reorder, shares)
+    check_given(&of("queue"), link.queue.as_ref(), Discipline::check)
 }
 
 /// Checks a channel, with any draws.

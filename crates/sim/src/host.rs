@@ -1,10 +1,11 @@
 //! One end of a connection, and what is counted there.
 
 use ackclock_app::AnyApp;
-use ackclock_packet::Segment;
+use ackclock_packet::{Flags, Segment};
 use ackclock_tcp::{Config, Endpoint, SenderStats, State};
 use ackclock_units::{Bytes, Instant};
 
+use crate::acks::Acks;
 use crate::objects::NOTHING_AWAITED;
 use crate::visitors::Visiting;
 
@@ -20,6 +21,8 @@ pub struct Host {
     pub unused: bool,
     /// True if the application's data has an end.
     pub sized: bool,
+    /// True if [`acks`](Self::acks) are counted.
+    counts_acks: bool,
     /// The connection is to be opened, at `opens`.
     pub unopened: bool,
     pub first_hop: u32,
@@ -47,6 +50,8 @@ pub struct Host {
     pub checksum_errors: u64,
     /// When all of it was acknowledged.
     pub completed: Option<Instant>,
+    /// ACKs that arrived, where they are counted.
+    pub acks: Option<Box<Acks>>,
     /// A visitor's end in place of TCP's, which is never used then.
     pub visiting: Option<Box<Visiting>>,
 }
@@ -58,6 +63,7 @@ impl Host {
             watched: false,
             unused: false,
             sized: false,
+            counts_acks: false,
             unopened: false,
             first_hop,
             flow,
@@ -74,6 +80,7 @@ impl Host {
             opens: Instant::NEVER,
             checksum_errors: 0,
             completed: None,
+            acks: None,
             visiting: None,
         }
     }
@@ -136,12 +143,31 @@ impl Host {
             self.echo = sent;
             self.arrived_packets += 1;
             self.arrived_bytes += segment.wire_size().get();
-        } else if sent != Instant::NEVER {
-            self.path_rtt_sum_ns += u128::from(now.since(sent).as_nanos());
-            self.path_rtts += 1;
+        } else {
+            if sent != Instant::NEVER {
+                self.path_rtt_sum_ns += u128::from(now.since(sent).as_nanos());
+                self.path_rtts += 1;
+            }
+            if self.counts_acks && !segment.flags.contains(Flags::SYN) {
+                self.count_ack(now);
+            }
         }
         if self.sized && self.completed.is_none() && self.endpoint.sender().fin_acked() {
             self.completed = Some(now);
+        }
+    }
+
+    /// ACKs that arrive are counted from now on.
+    pub fn count_acks(&mut self) {
+        self.counts_acks = true;
+        self.acks = Some(Box::default());
+    }
+
+    /// Counts an ACK, or a visitor's datagram in its place.
+    #[cold]
+    pub fn count_ack(&mut self, now: Instant) {
+        if let Some(acks) = &mut self.acks {
+            acks.count(now);
         }
     }
 

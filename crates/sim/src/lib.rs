@@ -17,6 +17,7 @@
 //! assert!(run.flows[0].goodput_bps > 8e6);
 //! ```
 
+mod acks;
 mod browsing;
 pub mod budget;
 mod changes;
@@ -51,6 +52,7 @@ mod topology;
 mod traffic;
 mod visitors;
 
+pub use acks::{AckCounts, Acks};
 pub use budget::{Budget, Estimate};
 pub use class::Class;
 pub use entry::{

@@ -10,6 +10,7 @@ use ackclock_net::{Counters, DelayHistogram, SourceCounters};
 use ackclock_tcp::{Endpoint, SenderStats, State};
 use ackclock_units::{Duration, Instant};
 
+use crate::acks::Acks;
 use crate::host::Host;
 use crate::links::Links;
 use crate::records::{CrossingRow, FlowRow, LinkRow, Outcome, Run, SourceRow};
@@ -50,7 +51,7 @@ struct Source {
     number: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct FlowSnapshot {
     delivered_bytes: u64,
     sender: SenderStats,
@@ -60,6 +61,7 @@ struct FlowSnapshot {
     arrived_bytes: u64,
     /// Packets that either end discarded because of a wrong checksum.
     checksum_errors: u64,
+    acks: Option<Box<Acks>>,
 }
 
 /// All counters at a moment.
@@ -337,6 +339,7 @@ impl Measures {
                 arrived_packets: ends[1].arrived_packets,
                 arrived_bytes: ends[1].arrived_bytes,
                 checksum_errors: ends.iter().map(|end| end.checksum_errors).sum(),
+                acks: ends[0].acks.clone(),
             })
             .collect();
         let crossings = if self.crossed().is_empty() {
@@ -364,7 +367,7 @@ impl Measures {
         let mut crossed = Vec::new();
         for flow in 0..self.flows.len() {
             if window.of.get(flow).copied().unwrap_or(true) {
-                let earlier = before.flows.get(flow).copied().unwrap_or_default();
+                let earlier = before.flows.get(flow).cloned().unwrap_or_default();
                 rows.push(self.flow_row(n, flow, from, until, &earlier, after, hosts));
                 let earlier: Vec<[u64; 2]> =
                     window.crossings.iter().map(|wire| crossings_of(before, *wire, flow)).collect();
@@ -389,11 +392,12 @@ impl Measures {
     ) -> FlowRow {
         let duration_s = until.since(from).as_secs_f64();
         let (name, variant) = (&self.flows[flow], &self.variants[flow]);
-        let later = after.flows[flow];
+        let later = &after.flows[flow];
         let sender = |count: fn(&SenderStats) -> u64| count(&later.sender) - count(&earlier.sender);
         let sum = |of: fn(&SenderStats) -> u128| of(&later.sender) - of(&earlier.sender);
         let delivered_bytes = later.delivered_bytes - earlier.delivered_bytes;
         let by_now = |at: Option<Instant>| at.filter(|at| *at <= until);
+        let acks = later.acks.as_ref().map(|acks| acks.since(earlier.acks.as_deref()));
         FlowRow {
             measure: self.windows[n].name.clone(),
             flow: name.clone(),
@@ -416,6 +420,7 @@ impl Measures {
                 later.path_rtt_sum_ns - earlier.path_rtt_sum_ns,
                 later.path_rtts - earlier.path_rtts,
             ),
+            acks,
             established_s: by_now(hosts[2 * flow].established_at()).map(Instant::as_secs_f64),
             completed_s: by_now(hosts[2 * flow].completed).map(Instant::as_secs_f64),
             outcome: Some(outcome(&hosts[2 * flow], &hosts[2 * flow + 1])),

@@ -71,15 +71,10 @@ fn add(
     (at, outage): (Duration, &OutageSpec),
     off: bool,
 ) {
-    let reverse = link.reverse.as_ref();
-    for (direction, rate, loss) in [
-        (Direction::Forward, link.rate, link.loss),
-        (
-            Direction::Reverse,
-            reverse.and_then(|reverse| reverse.rate).unwrap_or(link.rate),
-            reverse.and_then(|reverse| reverse.loss).unwrap_or(link.loss),
-        ),
-    ] {
+    let back = link.back();
+    for (direction, rate, loss) in
+        [(Direction::Forward, link.rate, link.loss), (Direction::Reverse, back.rate, back.loss)]
+    {
         if outage.direction.is_some_and(|only| only != direction) {
             continue;
         }

@@ -52,7 +52,7 @@ pub struct PlannedWire {
     pub link: String,
     /// `forward` or `reverse`.
     pub direction: &'static str,
-    /// Its rate at first; `None` over a channel, which has no constant one.
+    /// Its rate at first; `None` where packets that wait do not leave at one, as over a channel.
     pub rate: Option<Rate>,
     /// The queue, the losses, the delay.
     pub model: Link,
@@ -101,6 +101,8 @@ pub struct Plan {
     pub sources: Vec<PlannedSource>,
     /// The end of the run.
     pub end: Instant,
+    /// True if the ACKs that reach senders are counted.
+    pub counts_acks: bool,
 }
 
 impl Plan {
@@ -160,7 +162,7 @@ impl Plan {
             .map(|((wire, model), router)| PlannedWire {
                 link: wire.name.clone(),
                 direction: wire.direction.as_str(),
-                rate: wire.channel.is_none().then_some(wire.config.rate),
+                rate: wire.constant_rate(),
                 model,
                 router,
             })
@@ -168,7 +170,8 @@ impl Plan {
         let changes = planned_changes(scenario, &entries, &names, &layout);
         let end = Instant::START + scenario.duration;
         let (connections, variants) = planned_connections(scenario, &layout, flows.len(), end)?;
-        Ok(Self { flows, connections, variants, wires, changes, sources, end })
+        let counts_acks = scenario.counts_acks(&layout);
+        Ok(Self { flows, connections, variants, wires, changes, sources, end, counts_acks })
     }
 }
 

@@ -11,6 +11,8 @@ use ackclock_net::{Counters, DelayHistogram};
 use ackclock_tcp::Failure;
 use ackclock_units::{Bytes, Duration, Instant};
 
+use crate::acks::AckCounts;
+
 pub use flow_events::{EventWatch, FlowEventKind, FlowEventRow, SenderState};
 pub use pages::PageRow;
 pub use quick_start::{QuickStartRow, QuickStartWhat};
@@ -147,12 +149,28 @@ pub struct FlowRow {
     /// The mean over data packets of the time from the start of transmission on the first link to
     /// the arrival of the ACK that the packet triggered; null without any.
     pub path_rtt_mean_s: Option<f64>,
+    /// The ACKs that reached the sender; null where nobody counts them.
+    pub acks: Option<AckCounts>,
     /// When the connection was established; null if it was not by the end of the window.
     pub established_s: Option<f64>,
     /// When everything the application gave was acknowledged; null if that did not happen.
     pub completed_s: Option<f64>,
     /// The state of the connection at the end of the window; null of programs, which may have several connections.
     pub outcome: Option<Outcome>,
+}
+
+impl FlowRow {
+    /// Delivered bytes over the ACKs that reached the sender; null without any.
+    pub fn bytes_per_ack(&self) -> Option<f64> {
+        let acks = self.acks.filter(|acks| acks.packets > 0)?;
+        Some(self.delivered_bytes as f64 / acks.packets as f64)
+    }
+
+    /// ACKs in a round trip: the mean of srtt over the mean time between two of them.
+    pub fn acks_per_rtt(&self) -> Option<f64> {
+        let gap = self.acks?.gap_mean_s.filter(|gap| *gap > 0.0)?;
+        Some(self.srtt_mean_s? / gap)
+    }
 }
 
 /// A link in one direction over a measured window.

@@ -191,6 +191,10 @@ pub struct Measure {
     /// `crossings`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crossings: Vec<String>,
+    /// True if the ACKs that reach each sender are counted, in all windows: columns of `flows`. They are without this
+    /// where a link has `aggregation` or `ack_thinning`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub acks: bool,
 }
 
 /// Something recorded over time, of one flow or one link.

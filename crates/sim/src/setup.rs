@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ackclock_net::path::Router;
-use ackclock_net::{FeedbackRouter, Impairments, Link, LinkParts, QuickStartRouter};
+use ackclock_net::{FeedbackRouter, Impairments, Link, LinkParts, QuickStartRouter, Thinning};
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Instant};
@@ -37,6 +37,10 @@ pub fn link_parts(scenario: &Scenario, layout: &Layout) -> Vec<LinkParts> {
                     .any()
                     .then(|| Impairments::new(wire.impairments.clone(), stream)),
                 channel,
+                aggregation: wire
+                    .aggregation
+                    .map(|aggregation| aggregation.aggregation(stream("aggregation"))),
+                thinning: wire.ack_thinning.map(Thinning::new),
             }
         })
         .collect()

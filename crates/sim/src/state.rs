@@ -72,7 +72,10 @@ impl<'o> RunState<'o> {
         flows: FlowHosts,
         meter: &'o Meter,
     ) -> Result<Self, ScenarioError> {
-        let FlowHosts { hosts, variants } = flows;
+        let FlowHosts { mut hosts, variants } = flows;
+        if scenario.counts_acks(layout) {
+            hosts.iter_mut().step_by(2).for_each(Host::count_acks);
+        }
         let count = names.len();
         let mut run = named(names, layout);
         let class_paths = layout.class_paths.iter().cloned().enumerate();

@@ -1,6 +1,7 @@
 use crate::records::Run;
 use crate::{Engine, Meter, Scenario, simulate};
 
+mod ack_path;
 mod aqm;
 mod background;
 mod bbr;

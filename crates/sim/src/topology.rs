@@ -2,9 +2,11 @@
 
 mod graph;
 
+use std::borrow::Cow;
+
 use ackclock_net::{
-    ChannelConfig, Discipline, ImpairmentConfig, JitterConfig, Limit, LinkConfig, QuickStartSpec,
-    RcpConfig, Reorder, XcpConfig,
+    AckThinning, AggregationConfig, ChannelConfig, Discipline, ImpairmentConfig, Limit, LinkConfig,
+    QuickStartSpec, RcpConfig, XcpConfig,
 };
 use ackclock_units::{Duration, Rate};
 
@@ -40,6 +42,24 @@ pub struct Wire {
     pub quick_start: Option<Box<QuickStartSpec>>,
     /// The RCP and the XCP of the router in front of it.
     pub feedback: Option<Box<(Option<RcpConfig>, Option<XcpConfig>)>>,
+    /// The rule by which packets leave in frames.
+    pub aggregation: Option<AggregationConfig>,
+    /// Thinning of ACKs in front of the queue.
+    pub ack_thinning: Option<AckThinning>,
+}
+
+impl Wire {
+    /// Its rate at first, if packets that wait leave at it: over a channel, in frames or behind a shaper they do not.
+    pub fn constant_rate(&self) -> Option<Rate> {
+        let varies =
+            self.channel.is_some() || self.aggregation.is_some() || self.config.discipline.shapes();
+        (!varies).then_some(self.config.rate)
+    }
+
+    /// True if packets wait there for others that come later, so that no departure is known as they come.
+    pub const fn waits_for_others(&self) -> bool {
+        self.aggregation.is_some() || self.ack_thinning.is_some()
+    }
 }
 
 /// The links, and each flow's way across them.
@@ -126,75 +146,42 @@ impl Layout {
     /// Adds both directions of a link; returns the number of the forward one.
     fn add(&mut self, name: &str, spec: &LinkSpec, default_limit: Limit) -> usize {
         let at = self.wires.len();
-        let reverse = spec.reverse.clone().unwrap_or_default();
-        let queue = |spec: Option<Discipline>| spec.unwrap_or(Discipline::fifo(default_limit));
-        let impairments = |reorder: Option<Reorder>,
-                           jitter: Option<&JitterConfig>,
-                           [duplicate, corrupt]: [f64; 2]| {
-            let (reorder, jitter) = (reorder.unwrap_or_default(), jitter.cloned());
-            ImpairmentConfig { reorder, duplicate, corrupt, jitter }
-        };
-        let mut wire =
-            |direction,
-             rate: Rate,
-             delay: Duration,
-             queue: Discipline,
-             loss,
-             impaired,
-             channel: Option<&ChannelConfig>,
-             quick_start: Option<&QuickStartSpec>,
-             (rcp, xcp): (Option<&RcpConfig>, Option<&XcpConfig>)| {
-                self.wires.push(Wire {
-                    name: name.to_owned(),
-                    direction,
-                    config: LinkConfig {
-                        rate,
-                        delay,
-                        discipline: queue,
-                        limit: ackclock_net::QueueLimit::UNLIMITED,
-                        counts_in_service: queue.limits().counts_in_service,
-                        mark: None,
-                        loss,
-                    },
-                    impairments: impaired,
-                    channel: channel.cloned().map(Box::new),
-                    quick_start: quick_start.cloned().map(Box::new),
-                    feedback: (rcp.is_some() || xcp.is_some())
-                        .then(|| Box::new((rcp.copied(), xcp.copied()))),
-                });
+        for (direction, spec) in [
+            (Direction::Forward, Cow::Borrowed(spec)),
+            (Direction::Reverse, Cow::Owned(spec.back())),
+        ] {
+            let queue = spec.queue.unwrap_or(Discipline::fifo(default_limit));
+            let feedback =
+                (spec.rcp.is_some() || spec.xcp.is_some()).then_some((spec.rcp, spec.xcp));
+            let mut wire = Wire {
+                name: name.to_owned(),
+                direction,
+                config: LinkConfig {
+                    rate: spec.rate,
+                    delay: spec.delay,
+                    discipline: queue,
+                    limit: ackclock_net::QueueLimit::UNLIMITED,
+                    counts_in_service: queue.limits().counts_in_service,
+                    mark: None,
+                    loss: spec.loss,
+                },
+                impairments: ImpairmentConfig {
+                    reorder: spec.reorder.unwrap_or_default(),
+                    duplicate: spec.duplicate,
+                    corrupt: spec.corrupt,
+                    jitter: spec.jitter.clone(),
+                },
+                channel: spec.channel.clone().map(Box::new),
+                quick_start: spec.quick_start.clone().map(Box::new),
+                feedback: feedback.map(Box::new),
+                aggregation: spec.aggregation,
+                ack_thinning: spec.ack_thinning,
             };
-        wire(
-            Direction::Forward,
-            spec.rate,
-            spec.delay,
-            queue(spec.queue),
-            spec.loss,
-            impairments(spec.reorder, spec.jitter.as_ref(), [spec.duplicate, spec.corrupt]),
-            spec.channel.as_ref(),
-            spec.quick_start.as_ref(),
-            (spec.rcp.as_ref(), spec.xcp.as_ref()),
-        );
-        wire(
-            Direction::Reverse,
-            reverse.rate.unwrap_or(spec.rate),
-            reverse.delay.unwrap_or(spec.delay),
-            queue(reverse.queue.or(spec.queue)),
-            reverse.loss.unwrap_or(spec.loss),
-            impairments(
-                reverse.reorder.or(spec.reorder),
-                reverse.jitter.as_ref().or(spec.jitter.as_ref()),
-                [
-                    reverse.duplicate.unwrap_or(spec.duplicate),
-                    reverse.corrupt.unwrap_or(spec.corrupt),
-                ],
-            ),
-            reverse.channel.as_ref().or(spec.channel.as_ref()),
-            reverse.quick_start.as_ref().or(spec.quick_start.as_ref()),
-            (
-                reverse.rcp.as_ref().or(spec.rcp.as_ref()),
-                reverse.xcp.as_ref().or(spec.xcp.as_ref()),
-            ),
-        );
+            if wire.waits_for_others() {
+                wire.config.discipline = wire.config.discipline.for_changes();
+            }
+            self.wires.push(wire);
+        }
         at
     }
 

@@ -117,15 +117,18 @@ impl<P: Payload> Path<P> {
         }
     }
 
-    /// The packet being sent by a link whose departures are events leaves.
+    /// The packet being sent by a link whose departures are events leaves, or the link is woken.
     pub(super) fn depart(&mut self, now: Instant, link: usize) {
-        let Some(Departure { packet, started, fate, wake }) = self.links[link].depart(now) else {
-            return;
-        };
-        self.wait(link, wake);
-        self.note_tapped(link, packet, started, Some(now));
-        if packet.is_flows() {
-            self.go_on(link, packet.id.get(), (started, now), fate);
+        if let Some(Departure { packet, started, fate, wake }) = self.links[link].depart(now) {
+            self.wait(link, wake);
+            self.note_tapped(link, packet, started, Some(now));
+            if packet.is_flows() {
+                self.go_on(link, packet.id.get(), (started, now), fate);
+            }
+        }
+        if self.links[link].has_alarms() {
+            let wake = self.links[link].wake(now);
+            self.wait(link, wake);
         }
     }
 

@@ -140,6 +140,10 @@ impl Described for Cake {
         config.ack_filter != AckFilter::Off
     }
 
+    fn shapes(config: &CakeConfig) -> bool {
+        config.bandwidth.is_some()
+    }
+
     fn washes(config: &CakeConfig) -> bool {
         config.wash
     }

@@ -78,6 +78,11 @@ pub trait Described: Queueing + Clone + Debug + Sized {
         false
     }
 
+    /// True if it sends no faster than at a rate of its own.
+    fn shapes(_: &Self::Settings) -> bool {
+        false
+    }
+
     /// True if packets have no DSCP any more behind it.
     fn washes(_: &Self::Settings) -> bool {
         false

@@ -15,7 +15,7 @@
 
 use ackclock_units::Rate;
 
-use crate::topology::Layout;
+use crate::topology::{Layout, Wire};
 
 /// At more than this a packet of 40 bytes takes no whole nanosecond, and two could leave at once.
 const FASTEST: Rate = Rate::from_bps(320_000_000_000);
@@ -70,6 +70,10 @@ pub fn find(
     free: impl Fn(usize) -> bool,
 ) -> Option<Vec<bool>> {
     let wires = &layout.wires;
+    if wires.iter().any(Wire::waits_for_others) {
+        // Such a link is woken when no packet comes or leaves.
+        return None;
+    }
     let crossed = marked(wires.len(), elsewhere.crossed);
     let watched = marked(wires.len(), elsewhere.watched);
     let mut inputs = vec![Input::None; wires.len()];

@@ -183,6 +183,21 @@ impl Link {
         }
     }
 
+    /// True if the link is to be [woken](Self::wake) at moments at which no packet leaves.
+    #[inline]
+    pub fn has_alarms(&self) -> bool {
+        matches!(&self.queue, Queue::Plain(link) if link.has_alarms())
+    }
+
+    /// The link is woken: a frame may begin, and ACKs that were held go on. Returns when it is to be woken next, if that is
+    /// news.
+    pub fn wake(&mut self, now: Instant) -> Option<Instant> {
+        match &mut self.queue {
+            Queue::Plain(link) => link.wake(now),
+            Queue::Fifo(_) => None,
+        }
+    }
+
     /// Tells the queue of the header that the packets of `class` have here; a FIFO has no use for it.
     pub fn describe(&mut self, class: u32, header: Header) {
         if let Queue::Plain(link) = &mut self.queue {

@@ -154,7 +154,10 @@ impl Network {
     pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
         let hooks = links
             .iter()
-            .map(|link| HopHooks { marks: link.marks(), ..HopHooks::default() })
+            .map(|link| HopHooks {
+                marks: link.marks() || link.filters_acks(),
+                ..HopHooks::default()
+            })
             .collect();
         Self {
             hooks,
@@ -478,13 +481,18 @@ impl Network {
 
     /// The packet being sent by a scheduled link leaves it.
     pub fn depart(&mut self, now: Instant, wire: u32) {
-        let Some(departure) = self.links[wire as usize].depart(now) else { return };
-        self.wait(wire, departure.wake);
-        self.prefetch_serving(wire);
-        if self.taps.is_some() {
-            self.note_departure(now, wire, &departure);
+        if let Some(departure) = self.links[wire as usize].depart(now) {
+            self.wait(wire, departure.wake);
+            self.prefetch_serving(wire);
+            if self.taps.is_some() {
+                self.note_departure(now, wire, &departure);
+            }
+            self.go_on_from(wire, &departure);
         }
-        self.go_on_from(wire, &departure);
+        if self.links[wire as usize].has_alarms() {
+            let wake = self.links[wire as usize].wake(now);
+            self.wait(wire, wake);
+        }
     }
 
     /// The next packet to leave a scheduled link has left the cache while it waited.

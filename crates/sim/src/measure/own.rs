@@ -58,7 +58,7 @@ impl Own {
     pub fn begin(&mut self, flow: usize, now: Instant, snapshot: &Snapshot, wires: &[usize]) {
         let until = self.lasts[flow].map_or(self.end, |lasts| (now + lasts).min(self.end));
         let crossed = wires.iter().map(|wire| crossings_of(snapshot, *wire, flow)).collect();
-        let span = OwnSpan { from: now, until, before: snapshot.flows[flow], crossed };
+        let span = OwnSpan { from: now, until, before: snapshot.flows[flow].clone(), crossed };
         self.open.push((flow, span));
     }
 

@@ -85,6 +85,7 @@ impl Engine<'_> {
             host.arrived_bytes += size;
         } else {
             own.sample_srtt();
+            host.count_ack(now);
             if echo != Instant::NEVER {
                 host.path_rtt_sum_ns += u128::from(now.since(echo).as_nanos());
                 host.path_rtts += 1;

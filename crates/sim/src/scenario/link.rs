@@ -1,8 +1,8 @@
 //! Links, and how they are joined.
 
 use ackclock_net::{
-    ChannelConfig, Discipline, JitterConfig, Limit, Loss, QuickStartSpec, RcpConfig, Reorder,
-    XcpConfig,
+    AckThinning, AggregationConfig, ChannelConfig, Discipline, JitterConfig, Limit, Loss,
+    QuickStartSpec, RcpConfig, Reorder, XcpConfig,
 };
 use ackclock_units::{Duration, Rate};
 use schemars::JsonSchema;
@@ -67,6 +67,15 @@ pub struct PathSpec {
     /// A delay on top of the round trip's halves that varies, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterConfig>,
+    /// The rule by which packets wait for one another in the queue and leave in frames, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<AggregationConfig>,
+    /// Thinning of ACKs in front of the queue, both ways: `{ every = 4 }` lets every fourth pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
+    /// The keys that differ on the way back, all but `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<ReverseSpec>,
 }
 
 impl PathSpec {
@@ -74,7 +83,11 @@ impl PathSpec {
     pub fn link(&self) -> LinkSpec {
         let there = self.rtt / 2;
         let back = self.rtt.saturating_sub(there);
-        let differs = ReverseSpec { delay: Some(back), ..ReverseSpec::default() };
+        let delay = (there != back).then_some(back);
+        let reverse = match &self.reverse {
+            Some(reverse) => Some(ReverseSpec { delay, ..reverse.clone() }),
+            None => delay.map(|_| ReverseSpec { delay, ..ReverseSpec::default() }),
+        };
         let buffer = self.buffer.map(Discipline::fifo);
         LinkSpec {
             rate: self.rate,
@@ -83,6 +96,8 @@ impl PathSpec {
             queue: self.queue.or(buffer),
             reorder: self.reorder,
             jitter: self.jitter.clone(),
+            aggregation: self.aggregation,
+            ack_thinning: self.ack_thinning,
             outage: self.outage.clone(),
             duplicate: 0.0,
             corrupt: 0.0,
@@ -90,7 +105,7 @@ impl PathSpec {
             quick_start: None,
             rcp: None,
             xcp: None,
-            reverse: (there != back).then_some(differs),
+            reverse,
         }
     }
 }
@@ -114,6 +129,12 @@ pub struct LinkSpec {
     /// A delay on top of `delay` that varies, both ways.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterConfig>,
+    /// The rule by which packets wait for one another in the queue and leave in frames, both ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<AggregationConfig>,
+    /// Thinning of ACKs in front of the queue, both ways: `{ every = 4 }` lets every fourth pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
     /// Outages, in which it is off by turns: `{ on = "10 s", off = "1 s" }`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage: Option<OutageSpec>,
@@ -181,6 +202,12 @@ pub struct ReverseSpec {
     /// A delay on top of `delay` that varies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<JitterConfig>,
+    /// The rule by which packets wait for one another in the queue and leave in frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aggregation: Option<AggregationConfig>,
+    /// Thinning of ACKs in front of the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_thinning: Option<AckThinning>,
     /// Packets that others overtake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
@@ -209,6 +236,125 @@ pub struct ReverseSpec {
     /// The router in front of the way back, for XCP flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xcp: Option<XcpConfig>,
+    /// The keys of the way there that the way back does not have: `["jitter", "queue"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<LinkPart>,
+}
+
+/// A key of a link that its way back may be without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkPart {
+    /// The queue: that of a link without this key stands there.
+    Queue,
+    /// The channel: the rate is constant.
+    Channel,
+    /// The delay that varies.
+    Jitter,
+    /// The rule by which packets leave in frames.
+    Aggregation,
+    /// Thinning of ACKs.
+    AckThinning,
+    /// Losses.
+    Loss,
+    /// Packets that others overtake.
+    Reorder,
+    /// Packets that arrive twice.
+    Duplicate,
+    /// Packets of which a bit is flipped.
+    Corrupt,
+    /// Quick-Start's router.
+    QuickStart,
+    /// RCP's router.
+    Rcp,
+    /// XCP's router.
+    Xcp,
+}
+
+impl LinkPart {
+    /// The key.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Channel => "channel",
+            Self::Jitter => "jitter",
+            Self::Aggregation => "aggregation",
+            Self::AckThinning => "ack_thinning",
+            Self::Loss => "loss",
+            Self::Reorder => "reorder",
+            Self::Duplicate => "duplicate",
+            Self::Corrupt => "corrupt",
+            Self::QuickStart => "quick_start",
+            Self::Rcp => "rcp",
+            Self::Xcp => "xcp",
+        }
+    }
+}
+
+impl ReverseSpec {
+    /// True if the way back has this key of its own.
+    pub const fn has(&self, part: LinkPart) -> bool {
+        match part {
+            LinkPart::Queue => self.queue.is_some(),
+            LinkPart::Channel => self.channel.is_some(),
+            LinkPart::Jitter => self.jitter.is_some(),
+            LinkPart::Aggregation => self.aggregation.is_some(),
+            LinkPart::AckThinning => self.ack_thinning.is_some(),
+            LinkPart::Loss => self.loss.is_some(),
+            LinkPart::Reorder => self.reorder.is_some(),
+            LinkPart::Duplicate => self.duplicate.is_some(),
+            LinkPart::Corrupt => self.corrupt.is_some(),
+            LinkPart::QuickStart => self.quick_start.is_some(),
+            LinkPart::Rcp => self.rcp.is_some(),
+            LinkPart::Xcp => self.xcp.is_some(),
+        }
+    }
+}
+
+/// A key of the way back: its own, or that of the way there unless it lacks that.
+fn kept<T: Clone>(own: Option<T>, there: Option<&T>, lacks: bool) -> Option<T> {
+    own.or_else(|| there.filter(|_| !lacks).cloned())
+}
+
+impl LinkSpec {
+    /// The link that the way back is: its own keys, and those of the way there that it neither has itself nor is without.
+    #[must_use]
+    pub fn back(&self) -> Self {
+        let reverse = self.reverse.clone().unwrap_or_default();
+        let lacks = |part: LinkPart| reverse.without.contains(&part);
+        Self {
+            rate: reverse.rate.unwrap_or(self.rate),
+            channel: kept(reverse.channel.clone(), self.channel.as_ref(), lacks(LinkPart::Channel)),
+            delay: reverse.delay.unwrap_or(self.delay),
+            queue: kept(reverse.queue, self.queue.as_ref(), lacks(LinkPart::Queue)),
+            jitter: kept(reverse.jitter.clone(), self.jitter.as_ref(), lacks(LinkPart::Jitter)),
+            aggregation: kept(
+                reverse.aggregation,
+                self.aggregation.as_ref(),
+                lacks(LinkPart::Aggregation),
+            ),
+            ack_thinning: kept(
+                reverse.ack_thinning,
+                self.ack_thinning.as_ref(),
+                lacks(LinkPart::AckThinning),
+            ),
+            outage: self.outage.clone(),
+            reorder: kept(reverse.reorder, self.reorder.as_ref(), lacks(LinkPart::Reorder)),
+            duplicate: kept(reverse.duplicate, Some(&self.duplicate), lacks(LinkPart::Duplicate))
+                .unwrap_or_default(),
+            corrupt: kept(reverse.corrupt, Some(&self.corrupt), lacks(LinkPart::Corrupt))
+                .unwrap_or_default(),
+            loss: kept(reverse.loss, Some(&self.loss), lacks(LinkPart::Loss)).unwrap_or_default(),
+            quick_start: kept(
+                reverse.quick_start.clone(),
+                self.quick_start.as_ref(),
+                lacks(LinkPart::QuickStart),
+            ),
+            rcp: kept(reverse.rcp, self.rcp.as_ref(), lacks(LinkPart::Rcp)),
+            xcp: kept(reverse.xcp, self.xcp.as_ref(), lacks(LinkPart::Xcp)),
+            reverse: None,
+        }
+    }
 }
 
 /// A link of a graph.

@@ -98,6 +98,7 @@ impl Dice {
         if self.chance(0.08) {
             link["channel"] = json!({"kind": "shaper", "burst": "15 kB", "peak": "200 Mbit/s"});
         }
+        self.bundle(&mut link);
         if self.chance(0.08) {
             link["outage"] = self.one(&[
                 json!({"on": "500 ms", "off": "100 ms"}),
@@ -112,6 +113,31 @@ impl Dice {
             ]);
         }
         link
+    }
+
+    /// Packets that wait for others, ACKs that are thinned, and parts that the way back does not have.
+    fn bundle(&mut self, link: &mut Value) {
+        if self.chance(0.12) {
+            link["aggregation"] = self.one(&[
+                json!({"kind": "hold", "time": "5 ms"}),
+                json!({"kind": "hold", "packets": 3, "time": "9 ms"}),
+                json!({"kind": "ampdu"}),
+                json!({"kind": "ampdu", "packets": 4, "volume": "5000 B", "access": "1 ms"}),
+                json!({"kind": "grants"}),
+                json!({"kind": "grants", "interval": "1 ms", "delay": "1 ms", "volume": "4 kB"}),
+            ]);
+        }
+        if self.chance(0.08) {
+            link["ack_thinning"] = self.one(&[
+                json!({"every": 3}),
+                json!({"every": 8, "within": "5 ms"}),
+                json!({"every": 4, "within": "1 ms", "all": true}),
+            ]);
+        }
+        if self.chance(0.1) {
+            let parts = ["queue", "jitter", "aggregation", "ack_thinning", "loss", "channel"];
+            link["reverse"] = json!({"without": [self.one(&parts)]});
+        }
     }
 
     fn flow(&mut self, n: usize, laws: &[String]) -> Value {
