@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::programs::Program;
 use crate::record::Record;
-use crate::{Asked, KernelError, Law, libelf};
+use crate::{Asked, KernelError, Law, Parts, libelf};
 
 pub use crate::registered::{Registered, registered, unload};
 
@@ -76,6 +76,7 @@ fn open(
     law: &'static Law,
     name: &str,
     settings: Option<[u32; 4]>,
+    parts: Option<Parts>,
     held: bool,
 ) -> Result<Opened, KernelError> {
     let refused = |why: String| KernelError::Refused { name: law.name.to_owned(), why };
@@ -99,10 +100,14 @@ fn open(
             let room = &mut value[at..at + 16];
             room.fill(0);
             room[..name.len()].copy_from_slice(name.as_bytes());
-        } else if let Some(settings) = settings
-            && map.name().to_string_lossy().ends_with("settings")
-        {
-            let bytes: Vec<u8> = settings.iter().flat_map(|n| n.to_ne_bytes()).collect();
+        } else {
+            let name = map.name().to_string_lossy().into_owned();
+            let words: Vec<u32> = match (settings, parts) {
+                (Some(settings), _) if name.ends_with("settings") => settings.to_vec(),
+                (_, Some(parts)) if name.ends_with("parts") => parts.words().to_vec(),
+                _ => continue,
+            };
+            let bytes: Vec<u8> = words.iter().flat_map(|n| n.to_ne_bytes()).collect();
             map.set_initial_value(&bytes).map_err(|error| refused(error.to_string()))?;
         }
     }
@@ -216,7 +221,7 @@ fn registers(object: &mut Object) -> Result<Link, libbpf_rs::Error> {
 /// It refuses.
 pub fn verify(law: &'static Law) -> Result<(), KernelError> {
     let name = format!("ack_{}", law.name);
-    open(law, &name, None, true)?.load(law, &name).map(drop)
+    open(law, &name, None, None, true)?.load(law, &name).map(drop)
 }
 
 pub(crate) fn checked() -> Result<(), KernelError> {
@@ -236,7 +241,7 @@ pub fn load(asked: &Asked) -> Result<Loaded, KernelError> {
     if available().split_whitespace().any(|there| there == name) {
         return Err(KernelError::Loaded(name));
     }
-    let opened = open(asked.law, &name, asked.settings, false)?;
+    let opened = open(asked.law, &name, asked.settings, asked.parts, false)?;
     let (mut object, loaded) = opened.load(asked.law, &name)?;
     let mut link = registers(&mut object).map_err(|error| refusal(&name, &error))?;
     link.disconnect();
@@ -279,7 +284,7 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
         if available().split_whitespace().any(|there| there == name) {
             continue;
         }
-        let opened = open(asked.law, &name, asked.settings, true)?;
+        let opened = open(asked.law, &name, asked.settings, asked.parts, true)?;
         let (mut object, loaded) = opened.load(asked.law, &name)?;
         match registers(&mut object) {
             // Another process was faster.
@@ -349,5 +354,27 @@ impl Drop for Held {
             let _ = reader.join();
         }
         self.link = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_takes_every_law_with_every_part() {
+        if crate::needs().is_some() {
+            return;
+        }
+        for law in crate::laws() {
+            let rules = if law.takes_parts { 0..=4 } else { 0..=0 };
+            for idle in rules {
+                let parts = Parts { idle, rto_us: 500_000, syn: idle.min(2), ..Parts::default() };
+                let name = format!("ack_{}", law.name);
+                let parts = law.takes_parts.then_some(parts);
+                let opened = open(law, &name, None, parts, true).unwrap();
+                opened.load(law, &name).map(drop).unwrap_or_else(|why| panic!("{idle}: {why}"));
+            }
+        }
     }
 }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use ackclock_packet::QuickStartRate;
 use ackclock_tcp::QuickStartStep;
-use ackclock_tcp::growth::GrowthChoice;
 use ackclock_writer::Place;
 
 /// The options of a live run.
@@ -111,8 +110,8 @@ pub trait QuickStartEnds: Debug + Send + Sync {
 /// A law of ours that was loaded into the kernel.
 #[derive(Clone, Debug)]
 pub struct KernelLaw {
-    /// The law.
-    pub choice: GrowthChoice,
+    /// The sender's word for it, with the parts that it brings ([`laws_wanted`](crate::laws_wanted)).
+    pub word: String,
     /// Its name in the kernel.
     pub name: String,
 }
