@@ -92,6 +92,98 @@ def test_a_law_in_the_kernel_keeps_to_the_one_in_rust(word: str) -> None:
 @needed
 @untimed
 @live
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("reno+cwv", "reno(linux)+cwv"),
+        ("cubic+cwv(rto=500ms)", "cubic(linux)+cwv(rto=500ms)"),
+        ("cubic+iw3+newcwv", "cubic(linux)+iw3+newcwv"),
+        ("vegas+newcwv", "vegas(linux)+newcwv"),
+    ],
+)
+def test_an_idle_rule_in_the_kernel_keeps_to_the_one_in_rust(word: str, told: str) -> None:
+    # 150 kB are 104 segments, at 80 ms three round trips or more; then silence of several timeouts of 0.3 s.
+    keys: dict[str, Any] = path(delay="38 ms", duration="9 s")
+    (link,) = keys["topology"]["link"]
+    link["queue"] = {"kind": "droptail", "limit": "40 packets"}
+    link["loss"] = 0.01
+    keys["flow"][0]["variant"] = word
+    keys["flow"][0]["app"] = {"kind": "bursts", "size": "150 kB", "every": "1.1 s"}
+    run = ac.run_live(ac.Scenario.from_dict(keys))
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    assert law["word"] == told
+    assert law["object"].endswith("_linux") or law["object"] == "vegas"
+    assert law["judged_acks"] > 300
+    # Bursts and silences have records of their own.
+    assert law["records"] > law["judged_acks"] + 50
+    assert law["reductions"] > 0
+    assert law["apart_acks"] == 0
+    assert gone({law["name"]})
+
+
+@needed
+@untimed
+@live
+def test_silence_costs_window_in_the_kernel_as_rfc_2861_says() -> None:
+    # 300 kB are 208 segments: at 80 ms five round trips from ten segments. Two seconds of silence are seven timeouts of
+    # 0.28 s, and with RFC 2861 leave a segment or two: seven round trips again, 0.56 s. RFC 7661 keeps the window, so that
+    # the second burst takes its time on the link and a round trip, 0.12 + 0.08 s.
+    keys: dict[str, Any] = path(delay="40 ms", duration="6 s")
+    keys["flow"][0]["app"] = {"kind": "bursts", "size": "300 kB", "every": "2.5 s"}
+    took = {}
+    for word in ("reno+cwv", "reno+newcwv"):
+        keys["flow"][0]["variant"] = word
+        run = ac.run_live(ac.Scenario.from_dict(keys))
+        second = run.objects.to_pylist()[1]
+        took[word] = second["completed_s"] - second["requested_s"]
+    assert took["reno+cwv"] > 0.45
+    assert took["reno+newcwv"] < 0.35
+
+
+@needed
+@untimed
+@live
+def test_tsl_in_the_kernel_sets_window_and_threshold_after_a_lost_syn_ack() -> None:
+    keys = _lost_syn_ack("reno+tsl(3,16)")
+    run = ac.run_live(ac.Scenario.from_dict(keys))
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    assert law["word"] == "reno(linux)+tsl(3,16)"
+    assert law["apart_acks"] == 0
+    (connection,) = run.connections.to_pylist()
+    assert connection["lost_synack"] > 0
+    # 24 segments from a window of three, 100 ms a round trip: 3 + 6 + 12 + 3 take four after the handshake and the timer's
+    # second, where ten would take two.
+    (response,) = run.objects.to_pylist()
+    rtts = (response["completed_s"] - connection["opened_s"] - 1.0) / 0.1
+    assert 4.6 < rtts < 5.6
+
+
+def _lost_syn_ack(variant: str) -> dict[str, Any]:
+    link = {
+        "name": "path", "from": "client", "to": "server", "rate": "100 Mbit/s", "delay": "50 ms",
+    }  # fmt: skip
+    events = [
+        {"at": at, "link": "path", "direction": "reverse", "set": {"loss": loss}}
+        for at, loss in (("0 s", 1.0), ("0.5 s", 0.0))
+    ]
+    web = {
+        "name": "web", "variant": variant, "profile": "linux", "from": "client", "to": "server",
+        "arrivals": {"kind": "list", "at": ["0.01 s"]},
+        "app": {"kind": "request", "response": f"{24 * 1448} B", "request": "100 B"},
+    }  # fmt: skip
+    return {
+        "duration": "3 s",
+        "topology": {"kind": "graph", "link": [link]},
+        "event": events,
+        "traffic": [web],
+    }
+
+
+@needed
+@untimed
+@live
 def test_a_run_that_needs_no_law_of_ours_loads_none() -> None:
     run = ac.run_live(ac.Scenario.from_dict(path(duration="1 s")))
     assert run.live is not None
