@@ -258,6 +258,67 @@ def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
         assert gone({law["name"] for law in ours()} - before)
 
 
+_QUICK_START = """
+import json, sys
+import ackclock as ac
+ac.run_live(ac.Scenario.from_dict(json.loads(sys.argv[1])))
+"""
+
+
+def _programs_of_quick_start() -> set[int]:
+    """Return the numbers of the kernel's programs that are Quick-Start's, whosever they are."""
+    listed = subprocess.run(
+        ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
+    )
+    names = {"ends_out", "ends_in", "ends_socket"}
+    return {program["id"] for program in json.loads(listed.stdout) if program.get("name") in names}
+
+
+@needed
+@untimed
+@live
+def test_ten_runs_with_quick_start_killed_leave_no_program() -> None:
+    if shutil.which("bpftool") is None:
+        pytest.skip("live: no bpftool to look at the kernel's programs with")
+    keys: dict[str, Any] = path(delay="40 ms", duration="30 s")
+    keys["flow"][0]["variant"] = "cubic+quickstart(10.24Mbps)"
+    keys["topology"]["link"][0]["quick_start"] = "approve"
+    keys["topology"]["link"][0]["reverse"] = {"quick_start": "approve"}
+    draw = random.Random(11)  # noqa: S311
+    for _ in range(10):
+        before = _programs_of_quick_start()
+        command = [sys.executable, "-c", _QUICK_START, json.dumps(keys)]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            until = time.monotonic() + 20
+            while not _programs_of_quick_start() - before:
+                assert time.monotonic() < until
+                time.sleep(0.02)
+            own = _programs_of_quick_start() - before
+            time.sleep(draw.uniform(0.0, 1.0))
+            process.send_signal(signal.SIGKILL)
+        until = time.monotonic() + 5
+        while _programs_of_quick_start() & own:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+@needed
+@untimed
+@live
+def test_without_the_rights_quick_start_is_refused_in_a_line() -> None:
+    setpriv = shutil.which("setpriv")
+    if setpriv is None or os.geteuid() != 0:
+        pytest.skip("live: only root can give its rights up, by `setpriv`")
+    keys: dict[str, Any] = path(duration="1 s")
+    keys["flow"][0]["variant"] = "cubic+quickstart(10.24Mbps)"
+    less = [setpriv, "--bounding-set=-perfmon,-sys_admin,-bpf", "--inh-caps=-all"]
+    command = [*less, sys.executable, "-c", _QUICK_START, json.dumps(keys)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = answer.stderr.strip().splitlines()[-1]
+    assert "flow[0].variant: the kernel knows no Quick-Start, and ours cannot be loaded" in last
+    assert "CAP_BPF" in last
+
+
 @live
 def test_without_the_rights_there_is_one_line_and_nothing_changes() -> None:
     setpriv = shutil.which("setpriv")
