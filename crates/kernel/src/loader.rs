@@ -5,8 +5,7 @@ use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -29,7 +28,7 @@ const LOG: usize = 1 << 16;
 /// `BPF_LOG_STATS`: the verifier's sums, without its path through the program.
 const LOG_SUMS: u32 = 4;
 /// The time after which records are looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The congestion controls that the kernel has.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Tries to find a name that no other run has.
@@ -267,8 +266,12 @@ pub struct Held {
     link: Option<Link>,
     _object: Object,
     over: Arc<AtomicBool>,
-    reader: Option<JoinHandle<Vec<Record>>>,
+    records: Records,
+    reader: Option<JoinHandle<()>>,
 }
+
+/// The records of a law so far, which a thread adds to.
+pub type Records = Arc<Mutex<Vec<Record>>>;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -292,8 +295,10 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
             Err(error) => return Err(refusal(&name, &error)),
             Ok(link) => {
                 let over = Arc::new(AtomicBool::new(false));
-                let reader = Some(read_records(&object, &over, &name)?);
-                return Ok(Held { loaded, link: Some(link), _object: object, over, reader });
+                let records = Records::default();
+                let reader = Some(read_records(&object, &over, &records, &name)?);
+                let link = Some(link);
+                return Ok(Held { loaded, link, _object: object, over, records, reader });
             }
         }
     }
@@ -304,22 +309,22 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
 fn read_records(
     object: &Object,
     over: &Arc<AtomicBool>,
+    records: &Records,
     name: &str,
-) -> Result<JoinHandle<Vec<Record>>, KernelError> {
+) -> Result<JoinHandle<()>, KernelError> {
     let refused = |why: String| KernelError::Refused { name: name.to_owned(), why };
     let map = object.maps().find(|map| map.map_type() == MapType::RingBuf);
     let map = map.ok_or_else(|| refused("the object has no records".to_owned()))?;
     let map = MapHandle::try_from(&map).map_err(|error| refused(error.to_string()))?;
-    let over = Arc::clone(over);
+    let (over, records) = (Arc::clone(over), Arc::clone(records));
     Ok(thread::spawn(move || {
-        let mut records = Vec::new();
         let mut builder = RingBufferBuilder::new();
         let keep = |bytes: &[u8]| {
-            records.extend(Record::read(bytes));
+            records.lock().unwrap_or_else(PoisonError::into_inner).extend(Record::read(bytes));
             0
         };
         if builder.add(&map, keep).is_err() {
-            return Vec::new();
+            return;
         }
         if let Ok(ring) = builder.build() {
             while !over.load(Ordering::Relaxed) {
@@ -328,7 +333,6 @@ fn read_records(
             }
             let _ = ring.consume();
         }
-        records
     }))
 }
 
@@ -338,12 +342,17 @@ impl Held {
         &self.loaded
     }
 
+    /// Its records, of which the last are some [`LOOK_EVERY`] late.
+    pub fn records(&self) -> Records {
+        Arc::clone(&self.records)
+    }
+
     /// Removes the law, and gives its records.
     pub fn finish(mut self) -> Vec<Record> {
         self.over.store(true, Ordering::Relaxed);
-        let records = self.reader.take().map(JoinHandle::join);
+        let _ = self.reader.take().map(JoinHandle::join);
         self.link = None;
-        records.and_then(Result::ok).unwrap_or_default()
+        std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -1,9 +1,12 @@
 //! The laws that a live run has in the kernel for as long as it lasts.
 
+use std::sync::Arc;
+
 use ackclock_kernel::{Held, find, hold, judge};
-use ackclock_live::{End, KernelLaw, LawReport, SenderLaw, laws_wanted};
+use ackclock_live::{End, KernelLaw, LawRecords, LawReport, SenderLaw, laws_wanted};
 use ackclock_sim::Scenario;
 
+use super::samples::Recorded;
 use crate::{BadInput, SweepError};
 
 /// Laws in the kernel, each with the senders that it is for.
@@ -54,6 +57,12 @@ impl HeldLaws {
             .iter()
             .map(|(word, held)| KernelLaw { word: word.clone(), name: held.loaded().name.clone() });
         held.chain(self.found.iter().cloned()).collect()
+    }
+
+    /// Their records, for the run's samples; `None` if there are none.
+    pub(crate) fn records(&self) -> Option<Arc<dyn LawRecords>> {
+        let records: Vec<_> = self.held.iter().map(|(_, held)| held.records()).collect();
+        (!records.is_empty()).then(|| Arc::new(Recorded(records)) as Arc<dyn LawRecords>)
     }
 
     /// Removes them, and says what they were and did.
