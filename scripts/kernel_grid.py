@@ -136,16 +136,20 @@ def read(path: Path) -> list[Row]:
 def text(rows: list[Row]) -> str:
     """Return the rows as CSV."""
     lines = [",".join(field.name for field in fields(Row))]
-    for row in rows:
-        lines.append(",".join(f'"{part}"' if "," in str(part) else str(part) for part in astuple(row)))
+    lines.extend(
+        ",".join(f'"{part}"' if "," in str(part) else str(part) for part in astuple(row))
+        for row in rows
+    )
     return "\n".join(lines) + "\n"
 
 
 def table(rows: list[Row]) -> str:
     """Return a line a law: how many of its paths pass, and the worst of each kind."""
     lines = [
-        "| law | paths | goodput within 3 % | largest difference | sent again within bounds | "
-        "largest difference (segments) | ACKs apart |",
+        (
+            "| law | paths | goodput within 3 % | largest difference | sent again within bounds | "
+            "largest difference (segments) | ACKs apart |"
+        ),
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for law in dict.fromkeys(row.law for row in rows):
@@ -189,8 +193,8 @@ def main() -> int:
         with Folder(asked.out) as folder:
             folder.stage("kernel_grid.csv", text(rows))
             folder.commit()
-        print(f"{row.law}: {100 * row.goodput_apart:+.2f} %", file=sys.stderr)  # noqa: T201
-    print(table(rows))  # noqa: T201
+        print(f"{row.law}: {100 * row.goodput_apart:+.2f} %", file=sys.stderr)
+    print(table(rows))
     return int(not all(row.valid and row.near and row.again_near for row in rows))
 
 

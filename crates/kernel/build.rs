@@ -18,10 +18,8 @@ const SCALE: f64 = (1_u32 << 20) as f64;
 const PROGRAMS: [&str; 2] = ["quick_start/ends", "quick_start/router"];
 
 /// Models that laws share, each with the beginning of its numbers' names.
-const SHARED: [(&str, &str); 2] = [
-    ("NEWCWV", "crates/tcp/src/idle/newcwv.rs"),
-    ("HYSTART", "crates/tcp/src/start/hystart.rs"),
-];
+const SHARED: [(&str, &str); 2] =
+    [("NEWCWV", "crates/tcp/src/idle/newcwv.rs"), ("HYSTART", "crates/tcp/src/start/hystart.rs")];
 
 /// The description of a law, in the first comment of its source.
 struct Law {
@@ -45,10 +43,10 @@ fn main() {
         .flat_map(|law| law.models.iter().map(|model| (law.name.to_uppercase(), model.as_str())));
     let shared = SHARED.iter().map(|(name, model)| ((*name).to_owned(), *model));
     for (prefix, model) in own.chain(shared) {
-            let path = Path::new("../..").join(model);
-            println!("cargo:rerun-if-changed={}", path.display());
-            let text = fs::read_to_string(&path).expect("the model's source");
-            header.push_str(&constants(&prefix, &text));
+        let path = Path::new("../..").join(model);
+        println!("cargo:rerun-if-changed={}", path.display());
+        let text = fs::read_to_string(&path).expect("the model's source");
+        header.push_str(&constants(&prefix, &text));
     }
     fs::write(out.join("constants.h"), header).expect("the folder of this build");
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".to_owned());

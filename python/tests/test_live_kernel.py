@@ -102,7 +102,8 @@ def test_a_law_in_the_kernel_keeps_to_the_one_in_rust(word: str) -> None:
     ],
 )
 def test_an_idle_rule_in_the_kernel_keeps_to_the_one_in_rust(word: str, told: str) -> None:
-    # 150 kB are 104 segments, at 80 ms three round trips or more; then silence of several timeouts of 0.3 s.
+    # 150 kB are 104 segments, at 80 ms three round trips or more; then silence of several timeouts
+    # of 0.3 s.
     keys: dict[str, Any] = path(delay="38 ms", duration="9 s")
     (link,) = keys["topology"]["link"]
     link["queue"] = {"kind": "droptail", "limit": "40 packets"}
@@ -125,10 +126,36 @@ def test_an_idle_rule_in_the_kernel_keeps_to_the_one_in_rust(word: str, told: st
 @needed
 @untimed
 @live
+def test_a_probe_sees_the_window_of_a_law_in_the_kernel_after_each_ack() -> None:
+    keys: dict[str, Any] = path(delay="20 ms", duration="2 s")
+    keys["flow"][0]["variant"] = "tahoe+iw3"
+    keys["probe"] = [{"flow": "bulk", "every": "change"}]
+    run = ac.run_live(ac.Scenario.from_dict(keys))
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    samples = run.flow_samples.to_pylist()
+    assert len(samples) == law["records"]
+    # Slow start from three segments: what each ACK delivers, until the window is full.
+    windows = [sample["cwnd_segments"] for sample in samples[:5]]
+    assert windows[0] == 3.0
+    assert windows == sorted(windows)
+    assert windows[1] > 3.0
+    # Tahoe's avoidance adds parts of a segment, which the kernel's own window does not have.
+    assert any(sample["cwnd_segments"] % 1 for sample in samples)
+    acked = [sample["acked_bytes"] for sample in samples]
+    assert acked == sorted(acked)
+    (flow,) = run.flows.to_pylist()
+    assert abs(acked[-1] * 8 / 2 - flow["goodput_bps"]) < 0.1 * flow["goodput_bps"]
+
+
+@needed
+@untimed
+@live
 def test_silence_costs_window_in_the_kernel_as_rfc_2861_says() -> None:
-    # 300 kB are 208 segments: at 80 ms five round trips from ten segments. Two seconds of silence are seven timeouts of
-    # 0.28 s, and with RFC 2861 leave a segment or two: seven round trips again, 0.56 s. RFC 7661 keeps the window, so that
-    # the second burst takes its time on the link and a round trip, 0.12 + 0.08 s.
+    # 300 kB are 208 segments: at 80 ms five round trips from ten segments. Two seconds of silence
+    # are seven timeouts of 0.28 s, and with RFC 2861 leave a segment or two: seven round trips
+    # again, 0.56 s. RFC 7661 keeps the window, so that the second burst takes its time on the link and a
+    # round trip, 0.12 + 0.08 s.
     keys: dict[str, Any] = path(delay="40 ms", duration="6 s")
     keys["flow"][0]["app"] = {"kind": "bursts", "size": "300 kB", "every": "2.5 s"}
     took = {}
@@ -153,8 +180,8 @@ def test_tsl_in_the_kernel_sets_window_and_threshold_after_a_lost_syn_ack() -> N
     assert law["apart_acks"] == 0
     (connection,) = run.connections.to_pylist()
     assert connection["lost_synack"] > 0
-    # 24 segments from a window of three, 100 ms a round trip: 3 + 6 + 12 + 3 take four after the handshake and the timer's
-    # second, where ten would take two.
+    # 24 segments from a window of three, 100 ms a round trip: 3 + 6 + 12 + 3 take four after the
+    # handshake and the timer's second, where ten would take two.
     (response,) = run.objects.to_pylist()
     rtts = (response["completed_s"] - connection["opened_s"] - 1.0) / 0.1
     assert 4.6 < rtts < 5.6

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ackclock_packet::Seq;
 use ackclock_tcp::event::{
-    Ack, CaState, Congestion, Delivery, Handshake, Limit, Proposal, RateSample, RecoveryEnd, Repair,
-    RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
+    Ack, CaState, Congestion, Delivery, Handshake, Limit, Proposal, RateSample, RecoveryEnd,
+    Repair, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
 };
 use ackclock_tcp::growth::{AnyGrowth, Growth};
 use ackclock_tcp::idle::{AnyIdle, Idle as _, Usage};
@@ -86,11 +86,7 @@ pub fn judge(word: &str, records: &[Record]) -> Option<Judgement> {
             Event::Loss | Event::Mark | Event::Timeout | Event::TimeoutAgain => {
                 judgement.reductions += 1;
             }
-            Event::Begin
-            | Event::Repaired
-            | Event::Spurious
-            | Event::State
-            | Event::SendStart => {}
+            Event::Begin | Event::Repaired | Event::Spurious | Event::State | Event::SendStart => {}
         }
     }
     Some(judgement)

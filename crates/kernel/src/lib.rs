@@ -51,9 +51,7 @@ pub use ends_settings::{EndSettings, EndStep, RequestStep};
 pub use error::KernelError;
 pub use judge::{Judgement, judge};
 pub use laws::{Asked, Law, find, laws, unbuilt};
-pub use loader::{
-    Held, LOOK_EVERY, Loaded, Records, Registered, hold, load, registered, unload,
-};
+pub use loader::{Held, LOOK_EVERY, Loaded, Records, Registered, hold, load, registered, unload};
 pub use needs::{Finding, examine, needs};
 pub use parts::Parts;
 pub use programs::Program;

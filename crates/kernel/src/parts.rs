@@ -1,9 +1,9 @@
 //! The parts of a sender's name that a law in the kernel takes beside its growth, as `bpf/idle.h` reads them.
 
-use ackclock_tcp::idle::{CwvRto, IdleChoice};
+use ackclock_tcp::idle::IdleChoice;
 use ackclock_tcp::words::Choice as _;
 use ackclock_tcp::{SynLossChoice, WindowChoice};
-use ackclock_units::Mss;
+use ackclock_units::{Duration, Mss};
 
 /// The first window, in segments, of Linux.
 const FIRST_WINDOW: u32 = 10;
@@ -27,14 +27,7 @@ pub struct Parts {
 
 impl Default for Parts {
     fn default() -> Self {
-        Self {
-            idle: 0,
-            rto_us: 0,
-            syn: 0,
-            initial: FIRST_WINDOW,
-            syn_window: 0,
-            syn_ssthresh: 0,
-        }
+        Self { idle: 0, rto_us: 0, syn: 0, initial: FIRST_WINDOW, syn_window: 0, syn_ssthresh: 0 }
     }
 }
 
@@ -48,15 +41,17 @@ impl Parts {
                 let mss = Mss::default();
                 let segments = window.window(mss).whole_segments(mss);
                 parts.initial = u32::try_from(segments).ok()?;
-            } else if let Some(rule) = IdleChoice::parse(word) {
-                (parts.idle, parts.rto_us) = match rule {
-                    IdleChoice::Cwv(CwvRto::Clamped) => (1, 0),
-                    IdleChoice::Cwv(CwvRto::Unclamped) => (2, 0),
-                    IdleChoice::Cwv(CwvRto::Fixed(rto)) => {
-                        (3, u32::try_from(rto.as_nanos() / 1000).ok().filter(|us| *us > 0)?)
+            } else if IdleChoice::parse(word).is_some() {
+                (parts.idle, parts.rto_us) = match word {
+                    "cwv" | "cwv(rto=clamped)" => (1, 0),
+                    "cwv(rto=unclamped)" => (2, 0),
+                    "newcwv" => (4, 0),
+                    other => {
+                        let rto = other.strip_prefix("cwv(rto=")?.strip_suffix(')')?;
+                        let rto = rto.parse::<Duration>().ok()?;
+                        let us = u32::try_from(rto.as_nanos() / 1000).ok();
+                        (3, us.filter(|us| *us > 0)?)
                     }
-                    IdleChoice::NewCwv(()) => (4, 0),
-                    _ => return None,
                 };
             } else {
                 let settings = match SynLossChoice::parse(word)? {

@@ -69,9 +69,8 @@ fn try_one(asked: &Asked, seconds: f64, cancelled: &dyn Fn() -> bool) -> Result<
     };
     let scenario = crate::from_json(&scenario(&word, seconds)).map_err(SweepError::from)?;
     let ends = ackclock_live::ends(&scenario, [None; 2]);
-    let laws = ackclock_live::sender_laws(&scenario, &ends).map_err(|error| {
-        crate::BadInput::new(format_args!("{}: {}", error.key, error.message))
-    })?;
+    let laws = ackclock_live::sender_laws(&scenario, &ends)
+        .map_err(|error| crate::BadInput::new(format_args!("{}: {}", error.key, error.message)))?;
     let law = laws.into_iter().next();
     let word = law.ok_or_else(|| SweepError::Internal("a trial has no sender".to_owned()))?.word;
     let mut held = HeldLaws::default();

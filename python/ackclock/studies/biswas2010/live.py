@@ -54,6 +54,7 @@ LIVE_SEGMENTS = 8
 
 def _messages(growth: str, rule: str, idle_s: float) -> ac.Scenario:
     """Return the paper's source on its path, alone: silent once, then seen for three seconds."""
+    variant = f"{growth}+iw3{VIDEO_RULES[RULES[rule]]}"
     stop_s = SILENT_AT_S + idle_s + SPOKEN_S
     source = ac.Cbr(
         f"{RATE_BPS} bit/s",
@@ -64,7 +65,7 @@ def _messages(growth: str, rule: str, idle_s: float) -> ac.Scenario:
     return ac.Scenario(
         duration=f"{stop_s + 1:g} s",
         topology=path(SHORT_S),
-        flows=[ac.Flow(f"{growth}+iw3{VIDEO_RULES[RULES[rule]]}", name="messages", profile="linux", app=source)],
+        flows=[ac.Flow(variant, name="messages", profile="linux", app=source)],
     )
 
 
