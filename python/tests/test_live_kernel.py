@@ -134,7 +134,8 @@ def test_a_probe_sees_the_window_of_a_law_in_the_kernel_after_each_ack() -> None
     assert run.live is not None
     (law,) = run.live["kernel_laws"]
     samples = run.flow_samples.to_pylist()
-    assert len(samples) == law["records"]
+    # Those that came after the run's end are no samples.
+    assert 0 <= law["records"] - len(samples) < 20
     # Slow start from three segments: what each ACK delivers, until the window is full.
     windows = [sample["cwnd_segments"] for sample in samples[:5]]
     assert windows[0] == 3.0
@@ -154,8 +155,8 @@ def test_a_probe_sees_the_window_of_a_law_in_the_kernel_after_each_ack() -> None
 def test_silence_costs_window_in_the_kernel_as_rfc_2861_says() -> None:
     # 300 kB are 208 segments: at 80 ms five round trips from ten segments. Two seconds of silence
     # are seven timeouts of 0.28 s, and with RFC 2861 leave a segment or two: seven round trips
-    # again, 0.56 s. RFC 7661 keeps the window, so that the second burst takes its time on the link and a
-    # round trip, 0.12 + 0.08 s.
+    # again, 0.56 s. RFC 7661 keeps the window, so that the second burst takes its time on the link
+    # and a round trip, 0.12 + 0.08 s.
     keys: dict[str, Any] = path(delay="40 ms", duration="6 s")
     keys["flow"][0]["app"] = {"kind": "bursts", "size": "300 kB", "every": "2.5 s"}
     took = {}
