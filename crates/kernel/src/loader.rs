@@ -382,7 +382,8 @@ mod tests {
                 let name = format!("ack_{}", law.name);
                 let parts = law.takes_parts.then_some(parts);
                 let opened = open(law, &name, None, parts, true).unwrap();
-                opened.load(law, &name).map(drop).unwrap_or_else(|why| panic!("{idle}: {why}"));
+                let refused = opened.load(law, &name).err();
+                assert!(refused.is_none(), "{name}, {idle}: {refused:?}");
             }
         }
     }

@@ -272,7 +272,7 @@ fn packets_through_a_pair_of_devices() {
                 *most = most.max(f64::from(PACKETS) / took);
             }
         }
-        let share = if every == 0 { 0 } else { 100 / every };
+        let share = 100_u32.checked_div(every).unwrap_or(0);
         let [absent, present] = most.map(|rate| rate / 1e3);
         eprintln!("{share} % of requests: {absent:.0} kpackets/s without, {present:.0} with");
     }

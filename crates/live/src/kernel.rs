@@ -159,10 +159,9 @@ impl Named {
                 named.beside.push(word.to_owned());
             }
         }
-        if let Some(window) = named.initial_window.filter(|_| !named.beside.is_empty()) {
-            named.word.push_str(&format!("+iw{window}"));
-        }
-        for word in &named.beside {
+        let window = named.initial_window.filter(|_| !named.beside.is_empty());
+        let window = window.map(|window| format!("iw{window}"));
+        for word in window.iter().chain(&named.beside) {
             named.word.push('+');
             named.word.push_str(word);
         }
