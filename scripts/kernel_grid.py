@@ -102,11 +102,12 @@ def judge(law: str, rate_mbps: int, rtt_ms: int, buffer_bdp: float, seconds: flo
     """Simulate a law on a path and run it live."""
     asked = scenario(law, rate_mbps, rtt_ms, buffer_bdp, seconds)
     simulated = pl.DataFrame(ac.simulate(asked).flows).row(0, named=True)
-    for _ in range(TRIES):
-        run = ac.run_live(asked)
-        report = run.live or {}
-        if report.get("valid"):
+    run = ac.run_live(asked)
+    for _ in range(TRIES - 1):
+        if (run.live or {}).get("valid"):
             break
+        run = ac.run_live(asked)
+    report = run.live or {}
     lived = pl.DataFrame(run.flows).row(0, named=True)
     (told,) = report["kernel_laws"]
     return Row(
