@@ -68,7 +68,7 @@ impl Parts {
     }
 
     /// The settings in the order of the structure.
-    pub(crate) const fn words(self) -> [u32; 6] {
+    pub const fn words(self) -> [u32; 6] {
         [self.idle, self.rto_us, self.syn, self.initial, self.syn_window, self.syn_ssthresh]
     }
 }
