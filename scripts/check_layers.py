@@ -150,7 +150,12 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
     },
     "kernel": {
         "base": (
-            frozenset({"ends_settings", "error", "laws", "programs", "record", "router_settings"}),
+            frozenset(
+                {
+                    *("ends_settings", "error", "laws", "parts"),
+                    *("programs", "record", "router_settings"),
+                }
+            ),
             frozenset(),
         ),
         # The comparison with the law in Rust knows nothing of the kernel.

@@ -300,7 +300,7 @@ PICTURES: dict[str, tuple[str, Callable[[Table], Figure], str, str]] = {
         "biswas2010",
         lambda table: biswas2010_live.LIVE.draw(table("live")),
         "Messages and segments of video after silence, simulated and live",
-        "The kernel's restart on and off beside the simulator's profile linux.",
+        "The kernel's restart on and off, CWV and newCWV beside the profile linux.",
     ),
     "tambuwal-live": (
         "tambuwal2018",

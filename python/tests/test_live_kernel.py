@@ -92,6 +92,126 @@ def test_a_law_in_the_kernel_keeps_to_the_one_in_rust(word: str) -> None:
 @needed
 @untimed
 @live
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("reno+cwv", "reno(linux)+cwv"),
+        ("cubic+cwv(rto=500ms)", "cubic(linux)+cwv(rto=500ms)"),
+        ("cubic+iw3+newcwv", "cubic(linux)+iw3+newcwv"),
+        ("vegas+newcwv", "vegas(linux)+newcwv"),
+    ],
+)
+def test_an_idle_rule_in_the_kernel_keeps_to_the_one_in_rust(word: str, told: str) -> None:
+    # 150 kB are 104 segments, at 80 ms three round trips or more; then silence of several timeouts
+    # of 0.3 s.
+    keys: dict[str, Any] = path(delay="38 ms", duration="9 s")
+    (link,) = keys["topology"]["link"]
+    link["queue"] = {"kind": "droptail", "limit": "40 packets"}
+    link["loss"] = 0.01
+    keys["flow"][0]["variant"] = word
+    keys["flow"][0]["app"] = {"kind": "bursts", "size": "150 kB", "every": "1.1 s"}
+    run = ac.run_live(ac.Scenario.from_dict(keys))
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    assert law["word"] == told
+    assert law["object"].endswith("_linux") or law["object"] == "vegas"
+    assert law["judged_acks"] > 300
+    # Bursts and silences have records of their own.
+    assert law["records"] > law["judged_acks"] + 50
+    assert law["reductions"] > 0
+    assert law["apart_acks"] == 0
+    assert gone({law["name"]})
+
+
+@needed
+@untimed
+@live
+def test_a_probe_sees_the_window_of_a_law_in_the_kernel_after_each_ack() -> None:
+    keys: dict[str, Any] = path(delay="20 ms", duration="2 s")
+    keys["flow"][0]["variant"] = "tahoe+iw3"
+    keys["probe"] = [{"flow": "bulk", "every": "change"}]
+    run = ac.run_live(ac.Scenario.from_dict(keys))
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    samples = run.flow_samples.to_pylist()
+    # Those that came after the run's end are no samples.
+    assert 0 <= law["records"] - len(samples) < 20
+    # Slow start from three segments: what each ACK delivers, until the window is full.
+    windows = [sample["cwnd_segments"] for sample in samples[:5]]
+    assert windows[0] == 3.0
+    assert windows == sorted(windows)
+    assert windows[1] > 3.0
+    # Tahoe's avoidance adds parts of a segment, which the kernel's own window does not have.
+    assert any(sample["cwnd_segments"] % 1 for sample in samples)
+    acked = [sample["acked_bytes"] for sample in samples]
+    assert acked == sorted(acked)
+    (flow,) = run.flows.to_pylist()
+    assert abs(acked[-1] * 8 / 2 - flow["goodput_bps"]) < 0.1 * flow["goodput_bps"]
+
+
+@needed
+@untimed
+@live
+def test_silence_costs_window_in_the_kernel_as_rfc_2861_says() -> None:
+    # 300 kB are 208 segments: at 80 ms five round trips from ten segments. Two seconds of silence
+    # are seven timeouts of 0.28 s, and with RFC 2861 leave a segment or two: seven round trips
+    # again, 0.56 s. RFC 7661 keeps the window, so that the second burst takes its time on the link
+    # and a round trip, 0.12 + 0.08 s.
+    keys: dict[str, Any] = path(delay="40 ms", duration="6 s")
+    keys["flow"][0]["app"] = {"kind": "bursts", "size": "300 kB", "every": "2.5 s"}
+    took = {}
+    for word in ("reno+cwv", "reno+newcwv"):
+        keys["flow"][0]["variant"] = word
+        run = ac.run_live(ac.Scenario.from_dict(keys))
+        second = run.objects.to_pylist()[1]
+        took[word] = second["completed_s"] - second["requested_s"]
+    assert took["reno+cwv"] > 0.45
+    assert took["reno+newcwv"] < 0.35
+
+
+@needed
+@untimed
+@live
+def test_tsl_in_the_kernel_sets_window_and_threshold_after_a_lost_syn_ack() -> None:
+    keys = _lost_syn_ack("reno+tsl(3,16)")
+    run = ac.run_live(ac.Scenario.from_dict(keys))
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    assert law["word"] == "reno(linux)+tsl(3,16)"
+    assert law["apart_acks"] == 0
+    (connection,) = run.connections.to_pylist()
+    assert connection["lost_synack"] > 0
+    # 24 segments from a window of three, 100 ms a round trip: 3 + 6 + 12 + 3 take four after the
+    # handshake and the timer's second, where ten would take two.
+    (response,) = run.objects.to_pylist()
+    rtts = (response["completed_s"] - connection["opened_s"] - 1.0) / 0.1
+    assert 4.6 < rtts < 5.6
+
+
+def _lost_syn_ack(variant: str) -> dict[str, Any]:
+    link = {
+        "name": "path", "from": "client", "to": "server", "rate": "100 Mbit/s", "delay": "50 ms",
+    }  # fmt: skip
+    events = [
+        {"at": at, "link": "path", "direction": "reverse", "set": {"loss": loss}}
+        for at, loss in (("0 s", 1.0), ("0.5 s", 0.0))
+    ]
+    web = {
+        "name": "web", "variant": variant, "profile": "linux", "from": "client", "to": "server",
+        "arrivals": {"kind": "list", "at": ["0.01 s"]},
+        "app": {"kind": "request", "response": f"{24 * 1448} B", "request": "100 B"},
+    }  # fmt: skip
+    return {
+        "duration": "3 s",
+        "topology": {"kind": "graph", "link": [link]},
+        "event": events,
+        "traffic": [web],
+    }
+
+
+@needed
+@untimed
+@live
 def test_a_run_that_needs_no_law_of_ours_loads_none() -> None:
     run = ac.run_live(ac.Scenario.from_dict(path(duration="1 s")))
     assert run.live is not None
@@ -164,6 +284,67 @@ def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
         if name in available():
             _core.kernel("unload", [word])
         assert gone({law["name"] for law in ours()} - before)
+
+
+_QUICK_START = """
+import json, sys
+import ackclock as ac
+ac.run_live(ac.Scenario.from_dict(json.loads(sys.argv[1])))
+"""
+
+
+def _programs_of_quick_start() -> set[int]:
+    """Return the numbers of the kernel's programs that are Quick-Start's, whosever they are."""
+    listed = subprocess.run(
+        ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
+    )
+    names = {"ends_out", "ends_in", "ends_socket"}
+    return {program["id"] for program in json.loads(listed.stdout) if program.get("name") in names}
+
+
+@needed
+@untimed
+@live
+def test_ten_runs_with_quick_start_killed_leave_no_program() -> None:
+    if shutil.which("bpftool") is None:
+        pytest.skip("live: no bpftool to look at the kernel's programs with")
+    keys: dict[str, Any] = path(delay="40 ms", duration="30 s")
+    keys["flow"][0]["variant"] = "cubic+quickstart(10.24Mbps)"
+    keys["topology"]["link"][0]["quick_start"] = "approve"
+    keys["topology"]["link"][0]["reverse"] = {"quick_start": "approve"}
+    draw = random.Random(11)  # noqa: S311
+    for _ in range(10):
+        before = _programs_of_quick_start()
+        command = [sys.executable, "-c", _QUICK_START, json.dumps(keys)]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            until = time.monotonic() + 20
+            while not _programs_of_quick_start() - before:
+                assert time.monotonic() < until
+                time.sleep(0.02)
+            own = _programs_of_quick_start() - before
+            time.sleep(draw.uniform(0.0, 1.0))
+            process.send_signal(signal.SIGKILL)
+        until = time.monotonic() + 5
+        while _programs_of_quick_start() & own:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+
+
+@needed
+@untimed
+@live
+def test_without_the_rights_quick_start_is_refused_in_a_line() -> None:
+    setpriv = shutil.which("setpriv")
+    if setpriv is None or os.geteuid() != 0:
+        pytest.skip("live: only root can give its rights up, by `setpriv`")
+    keys: dict[str, Any] = path(duration="1 s")
+    keys["flow"][0]["variant"] = "cubic+quickstart(10.24Mbps)"
+    less = [setpriv, "--bounding-set=-perfmon,-sys_admin,-bpf", "--inh-caps=-all"]
+    command = [*less, sys.executable, "-c", _QUICK_START, json.dumps(keys)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = answer.stderr.strip().splitlines()[-1]
+    assert "flow[0].variant: the kernel knows no Quick-Start, and ours cannot be loaded" in last
+    assert "CAP_BPF" in last
 
 
 @live

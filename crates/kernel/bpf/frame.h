@@ -11,6 +11,12 @@
 
 #include "fixed.h"
 #include "record.h"
+#ifdef TAKES_PARTS
+#include "idle.h"
+#endif
+#ifdef HEEDS_STATES
+#define HEEDS_SENDS
+#endif
 
 struct frame {
 	u32 connection;
@@ -22,11 +28,18 @@ struct frame {
 	u32 lost;
 	/* Records so far, those for which there was no room included. */
 	u32 count;
+	/* When data last went out, as the last ACK found it; 0 before the first. */
+	u64 last_send_us;
+	/* True if what was out left less than a segment of the peer's window, as the last ACK found it. */
+	u32 by_peer;
 };
 
 struct state {
 	struct frame frame;
 	struct law law;
+#ifdef TAKES_PARTS
+	struct idle idle;
+#endif
 };
 
 struct {
@@ -77,7 +90,19 @@ INLINE void law_spurious(struct law *law);
 
 #ifdef HEEDS_STATES
 INLINE void law_state(struct law *law, u8 to, u32 nxt);
-INLINE void law_send_start(struct law *law, u32 nxt);
+#endif
+
+#ifdef HEEDS_SENDS
+INLINE void law_send_start(struct law *law, u64 now_us, u64 last_send_us, u32 nxt);
+#endif
+
+#ifdef HEEDS_TIMEOUTS
+INLINE void law_timeout(struct law *law, u64 now_us, u32 nxt);
+#endif
+
+#ifdef TAKES_PARTS
+/* Another rule proposes a window and a threshold; 0 leaves one as it is. */
+INLINE void law_rebase(struct law *law, u64 window, u64 ssthresh);
 #endif
 
 #ifdef PACED
@@ -152,6 +177,15 @@ INLINE struct record *begin_record(struct sock *sk, struct state *state, u8 even
 	record->sample_delivered = -1;
 	record->sample_us = -1;
 	record->sample_prior = 0;
+	record->outstanding = tp->snd_nxt - tp->snd_una;
+	record->peer_window = tp->snd_wnd;
+	record->sent_again = tp->bytes_retrans;
+	record->initial = 0;
+	record->rto_us = (tp->srtt_us >> 3) + tp->rttvar_us;
+	record->unclamped_us = (tp->srtt_us >> 3) + tp->mdev_us;
+	record->idle_us = state->frame.last_send_us ? (s32)least(less(record->time_us, state->frame.last_send_us), 0x7fffffff) : -1;
+	record->usage = (state->frame.by_peer ? USAGE_BY_PEER : 0) |
+			(ca_state(tp) < CWR ? USAGE_UNDISTURBED : 0);
 	return record;
 }
 
@@ -162,6 +196,19 @@ INLINE void note(struct sock *sk, struct state *state, u8 event, u8 to, u64 redu
 	if (!record)
 		return;
 	record->reduce_from = reduce_from;
+	bpf_ringbuf_submit(record, 0);
+}
+
+/* Of the handshake: what was sent again, in segments, and the largest window that the peer can offer. */
+INLINE void note_begin(struct sock *sk, struct state *state)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct record *record = begin_record(sk, state, EVENT_BEGIN, ca_state(tp));
+
+	if (!record)
+		return;
+	record->sent_again = tp->total_retrans;
+	record->peer_window = 65535U << BITFIELD(tp, rx_opt.snd_wscale);
 	bpf_ringbuf_submit(record, 0);
 }
 
@@ -176,6 +223,121 @@ INLINE u32 clamped(const struct tcp_sock *tp, u32 cwnd)
 {
 	return least(cwnd, tp->snd_cwnd_clamp);
 }
+
+#ifdef TAKES_PARTS
+INLINE struct usage usage_of(struct sock *sk, const struct state *state)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	u32 mss = most(tp->mss_cache, 1);
+	struct usage usage = {
+		.now_us = tp->tcp_mstamp,
+		.last_send_us = state->frame.last_send_us,
+		.rto_us = (tp->srtt_us >> 3) + tp->rttvar_us,
+		.unclamped_us = (tp->srtt_us >> 3) + tp->mdev_us,
+		.cwnd = (law_window(&state->law) * mss) >> Q,
+		.ssthresh = (law_ssthresh(&state->law) * mss) >> Q,
+		.in_flight = (u64)in_flight(tp) * mss,
+		.outstanding = tp->snd_nxt - tp->snd_una,
+		.peer_window = tp->snd_wnd,
+		.initial = (u64)parts.initial * mss,
+		.srtt_us = tp->srtt_us >> 3,
+		.mss = mss,
+		.by_window = BITFIELD(tp, is_cwnd_limited),
+		.by_peer = !BITFIELD(tp, is_cwnd_limited) && state->frame.by_peer,
+		.undisturbed = ca_state(tp) < CWR,
+	};
+
+	return usage;
+}
+
+INLINE void follow(struct sock *sk, struct state *state, const struct proposal *proposal)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	u32 mss = most(tp->mss_cache, 1);
+
+	if (!proposal->cwnd)
+		return;
+	law_rebase(&state->law, ratio(proposal->cwnd, mss), ratio(proposal->ssthresh, mss));
+	tp->snd_cwnd = clamped(tp, whole(law_window(&state->law)));
+	tp->snd_ssthresh = kernel_ssthresh(&state->law);
+}
+
+/* What was sent since the last ACK, as the idle rule is told of it: with the time of the last segment. */
+INLINE void heed_use(struct sock *sk, struct state *state, const struct rate_sample *sample)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	u64 sent_us = least(tp->tcp_wstamp_ns / 1000, tp->tcp_mstamp);
+	struct proposal proposal;
+	struct record *record;
+	struct usage usage;
+
+	if (sent_us <= state->frame.last_send_us)
+		return;
+	state->frame.last_send_us = sent_us;
+	if (!parts.idle)
+		return;
+	usage = usage_of(sk, state);
+	usage.now_us = sent_us;
+	usage.in_flight = (u64)sample->prior_in_flight * usage.mss;
+	usage.outstanding = tp->snd_nxt - state->frame.una;
+	proposal = idle_after_burst(&state->idle, &usage);
+	follow(sk, state, &proposal);
+	record = begin_record(sk, state, EVENT_USED, ca_state(tp));
+	if (!record)
+		return;
+	record->time_us = sent_us;
+	record->idle_us = 0;
+	record->marks |= usage.by_window ? MARK_CWND_LIMITED : 0;
+	record->in_flight = sample->prior_in_flight;
+	record->outstanding = usage.outstanding;
+	record->initial = parts.initial;
+	bpf_ringbuf_submit(record, 0);
+}
+
+/* New data goes out while nothing is outstanding. */
+INLINE void heed_silence(struct sock *sk, struct state *state)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct proposal proposal;
+	struct record *record;
+	struct usage usage;
+
+	if (!parts.idle || tp->packets_out)
+		return;
+	usage = usage_of(sk, state);
+	usage.by_window = 0;
+	usage.by_peer = state->frame.by_peer;
+	proposal = idle_before_send(&state->idle, &usage);
+	follow(sk, state, &proposal);
+	record = begin_record(sk, state, EVENT_BEFORE_SEND, ca_state(tp));
+	if (!record)
+		return;
+	record->initial = parts.initial;
+	bpf_ringbuf_submit(record, 0);
+}
+
+/* The window with which a connection begins whose SYN or SYN-ACK was sent again. */
+INLINE void begin_after_losses(struct tcp_sock *tp, struct law *law)
+{
+	u32 losses = tp->total_retrans;
+	u64 window = parts.initial;
+	u64 ssthresh = parts.syn_ssthresh;
+
+	if (!parts.syn || !losses)
+		return;
+	if (parts.syn == HALVED) {
+		u64 widest = 65535ULL << BITFIELD(tp, rx_opt.snd_wscale);
+
+		losses = least(losses, 63);
+		window = most(window >> losses, least(parts.syn_window, window));
+		ssthresh = most((widest >> losses) / most(tp->mss_cache, 1), ssthresh);
+	} else if (parts.syn_window) {
+		window = parts.syn_window;
+	}
+	law_rebase(law, window << Q, ssthresh << Q);
+	tp->snd_cwnd = clamped(tp, whole(law_window(law)));
+}
+#endif
 
 #ifndef RECORDS_ONLY
 SEC("struct_ops")
@@ -192,12 +354,17 @@ int law_init(u64 *ctx)
 	state->frame.mss = tp->mss_cache;
 	state->frame.lost = tp->lost;
 	state->frame.count = 0;
+	state->frame.last_send_us = 0;
+	state->frame.by_peer = 0;
 	law_begin(&state->law, (u64)tp->snd_cwnd << Q);
+#ifdef TAKES_PARTS
+	begin_after_losses(tp, &state->law);
+#endif
 	tp->snd_ssthresh = kernel_ssthresh(&state->law);
 #ifdef PACED
 	sk->sk_pacing_status = PACING_NEEDED;
 #endif
-	note(sk, state, EVENT_BEGIN, ca_state(tp), 0);
+	note_begin(sk, state);
 	return 0;
 }
 
@@ -231,6 +398,31 @@ INLINE u8 meaning(struct frame *frame, u8 from, u8 to)
 	return to < CWR && from >= CWR ? EVENT_REPAIRED : EVENT_STATE;
 }
 
+#ifdef TAKES_PARTS
+/* The volume that a reduction starts from, by the idle rule; the window comes down to it first. */
+INLINE u64 used_of(struct sock *sk, struct state *state, u8 event)
+{
+	struct usage usage = usage_of(sk, state);
+	u64 used = event == EVENT_LOSS || event == EVENT_MARK ? idle_on_loss(&state->idle, &usage)
+							      : 0;
+
+	if (used)
+		law_rebase(&state->law, ratio(used, usage.mss), 0);
+	return law_window(&state->law);
+}
+
+/* The most that the idle rule leaves of the window after a repair. */
+INLINE void bound(struct state *state, const struct tcp_sock *tp)
+{
+	u32 mss = most(tp->mss_cache, 1);
+	u64 again = tp->bytes_retrans - state->idle.again_at_loss;
+	u64 at_most = idle_after_repair(&state->idle, again, mss);
+
+	if (at_most && ratio(at_most, mss) < law_window(&state->law))
+		law_rebase(&state->law, ratio(at_most, mss), 0);
+}
+#endif
+
 SEC("struct_ops")
 int law_set_state(u64 *ctx)
 {
@@ -239,19 +431,44 @@ int law_set_state(u64 *ctx)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct state *state = bpf_sk_storage_get(&states, sk, 0, 0);
 	u64 reduce_from;
-	u8 event;
+	u8 event, from;
 
 	if (!state)
 		return 0;
-	event = meaning(&state->frame, ca_state(tp), to);
+	from = ca_state(tp);
+	event = meaning(&state->frame, from, to);
 	reduce_from = law_window(&state->law);
-	if (event == EVENT_REPAIRED)
+	if (event == EVENT_REPAIRED) {
 		law_repaired(&state->law);
-	else if (event != EVENT_STATE)
+#ifdef TAKES_PARTS
+		if (parts.idle && from == RECOVERY)
+			bound(state, tp);
+#endif
+	} else if (event != EVENT_STATE) {
+#ifdef TAKES_PARTS
+		if (parts.idle)
+			reduce_from = used_of(sk, state, event);
+#endif
 		law_congestion(&state->law, event, reduce_from);
+#ifdef HEEDS_TIMEOUTS
+		if (event == EVENT_TIMEOUT || event == EVENT_TIMEOUT_AGAIN)
+			law_timeout(&state->law, tp->tcp_mstamp, tp->snd_nxt);
+#endif
+#ifdef TAKES_PARTS
+		state->idle.reduced_to = (law_window(&state->law) * tp->mss_cache) >> Q;
+		state->idle.again_at_loss = tp->bytes_retrans;
+#endif
+	}
 	if (event != EVENT_STATE) {
+		struct record *record = begin_record(sk, state, event, to);
+
 		tp->snd_ssthresh = kernel_ssthresh(&state->law);
-		note(sk, state, event, to, reduce_from);
+		if (record) {
+			record->ssthresh = tp->snd_ssthresh;
+			record->reduce_from = reduce_from;
+			record->usage |= from == RECOVERY ? USAGE_FROM_RECOVERY : 0;
+			bpf_ringbuf_submit(record, 0);
+		}
 	}
 #ifdef HEEDS_STATES
 	law_state(&state->law, to, tp->snd_nxt);
@@ -260,18 +477,24 @@ int law_set_state(u64 *ctx)
 	return 0;
 }
 
-#ifdef HEEDS_STATES
+#if defined(HEEDS_SENDS) || defined(TAKES_PARTS)
 SEC("struct_ops")
 int law_event(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct state *state = bpf_sk_storage_get(&states, sk, 0, 0);
 
 	if (!state || ARGUMENT(ctx, 1, enum tcp_ca_event) != CA_EVENT_TX_START)
 		return 0;
-	law_send_start(&state->law, tp->snd_nxt);
-	note(sk, state, EVENT_SEND_START, ca_state(tp), 0);
+#ifdef TAKES_PARTS
+	heed_silence(sk, state);
+#endif
+#ifdef HEEDS_SENDS
+	const struct tcp_sock *tp = (struct tcp_sock *)sk;
+
+	law_send_start(&state->law, tp->tcp_mstamp, state->frame.last_send_us, tp->snd_nxt);
+	note(sk, state, EVENT_SEND_START, ca_state((struct tcp_sock *)tp), 0);
+#endif
 	return 0;
 }
 #endif
@@ -335,12 +558,16 @@ int law_control(u64 *ctx)
 	struct ack ack = {};
 	struct record *record;
 	u32 acked, cwnd;
-	bool slow_start;
+	bool slow_start, asks;
 	u8 at;
 
 	if (!state)
 		return 0;
 	at = ca_state(tp);
+	state->frame.by_peer = tp->snd_nxt - state->frame.una + tp->mss_cache > tp->snd_wnd;
+#ifdef TAKES_PARTS
+	heed_use(sk, state, sample);
+#endif
 	acked = tp->snd_una - state->frame.una;
 	state->frame.una = tp->snd_una;
 	ack.now_us = tp->tcp_mstamp;
@@ -364,6 +591,17 @@ int law_control(u64 *ctx)
 	/* `tcp_may_raise_cwnd`: not while a repair or a mark brings the window down. */
 	ack.limited = is_cwnd_limited(tp);
 	ack.grows = acked && at != CWR && !(flag & FLAG_ECE);
+	asks = 0;
+#ifdef TAKES_PARTS
+	if (parts.idle) {
+		struct usage usage = usage_of(sk, state);
+
+		asks = ack.grows && at != RECOVERY;
+		ack.limited = asks && idle_may_grow(&state->idle, &usage,
+						    (u64)(in_flight(tp) + sample->acked_sacked) * ack.mss,
+						    ack.una, ack.nxt, ack.repairing);
+	}
+#endif
 #ifdef GROWS_IN_REPAIR
 	ack.grows = ack.grows && (at >= RECOVERY || ack.limited);
 #else
@@ -389,7 +627,7 @@ int law_control(u64 *ctx)
 	record = begin_record(sk, state, EVENT_ACK, at);
 	if (!record)
 		return 0;
-	record->marks = (ack.grows ? MARK_GROWS : 0) | (slow_start ? MARK_SLOW_START : 0) |
+	record->marks = (ack.grows ? MARK_GROWS : 0) | (asks ? MARK_ASKS : 0) | (slow_start ? MARK_SLOW_START : 0) |
 			(ack.limited ? MARK_LIMITED : 0) |
 			(ack.cwnd_limited ? MARK_CWND_LIMITED : 0) |
 			(ack.ack_delayed ? MARK_ACK_DELAYED : 0) |
@@ -405,7 +643,7 @@ int law_control(u64 *ctx)
 	return 0;
 }
 
-#ifdef HEEDS_STATES
+#if defined(HEEDS_SENDS) || defined(TAKES_PARTS)
 #define EVENTS .cwnd_event = (void *)law_event,
 #else
 #define EVENTS

@@ -70,7 +70,7 @@ INLINE void law_ack(struct law *law, const struct ack *ack)
 }
 
 /* The row is not sought again: a loss in slow start costs what the last avoidance says. */
-INLINE u32 law_reduced(const struct law *law)
+INLINE u32 law_reduced(struct law *law)
 {
 	u32 row = law->row;
 	u32 decrease = row < ROW_COUNT ? rows[row].decrease : 0;

@@ -56,8 +56,13 @@ struct inet_connection_sock {
 	u8 icsk_ca_state : 5;
 };
 
+struct tcp_options_received {
+	u16 snd_wscale : 4;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	struct tcp_options_received rx_opt;
 	u32 snd_una;
 	u32 snd_nxt;
 	u32 snd_cwnd;
@@ -74,7 +79,13 @@ struct tcp_sock {
 	u32 lost;
 	u32 mss_cache;
 	u32 srtt_us;
+	u32 rttvar_us;
+	u32 mdev_us;
+	u32 snd_wnd;
+	u32 total_retrans;
+	u64 bytes_retrans;
 	u64 tcp_mstamp;
+	u64 tcp_wstamp_ns;
 	u8 is_cwnd_limited : 1;
 };
 

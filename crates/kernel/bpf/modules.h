@@ -5,6 +5,9 @@
  */
 #pragma once
 
+/* Idle rules, and an answer to lost SYNs (idle.h). */
+#define TAKES_PARTS
+
 struct window {
 	u32 cwnd;
 	u32 ssthresh;
@@ -16,7 +19,7 @@ struct window {
 };
 
 struct law;
-static inline __attribute__((always_inline)) u32 law_reduced(const struct law *law);
+static inline __attribute__((always_inline)) u32 law_reduced(struct law *law);
 
 /* `tcp_current_ssthresh`, in no reduction; 0 if there is none. */
 static inline __attribute__((always_inline)) u32 current_ssthresh(const struct window *window)

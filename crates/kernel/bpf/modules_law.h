@@ -34,6 +34,15 @@ INLINE void law_congestion(struct law *law, u8 event, u64 reduce_from)
 	window->cwnd = window->reducing ? window->ssthresh : 1;
 }
 
+/* In whole packets, as the module counts. */
+INLINE void law_rebase(struct law *law, u64 window, u64 ssthresh)
+{
+	if (ssthresh)
+		law->window.ssthresh = most(ssthresh >> Q, 2);
+	if (window)
+		law->window.cwnd = most(window >> Q, 1);
+}
+
 /* `tcp_cong_avoid_ai`: a credit saved up while a packet cost more buys one, not many. */
 INLINE void avoid(struct window *window, u32 cost, u32 acked)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The record that a law leaves of an event, read by src/record.rs: 104 bytes without holes. */
+/* The record that a law leaves of an event, read by src/record.rs: 136 bytes without holes. */
 #pragma once
 
 #include "kernel.h"
@@ -17,6 +17,9 @@ enum event {
 	EVENT_STATE = 8,
 	/* Data goes out while nothing is outstanding; likewise. */
 	EVENT_SEND_START = 9,
+	/* Told to idle rules: a burst ended at `time_us`, and new data goes out while nothing is outstanding. */
+	EVENT_USED = 10,
+	EVENT_BEFORE_SEND = 11,
 };
 
 enum {
@@ -30,6 +33,15 @@ enum {
 	MARK_APP_LIMITED = 32,
 	/* The window was full enough to grow: of a law that grows in others, too. */
 	MARK_LIMITED = 64,
+	/* The idle rule was asked for growth. */
+	MARK_ASKS = 128,
+};
+
+/* Limits of the sender, and its state. */
+enum {
+	USAGE_BY_PEER = 1,
+	USAGE_UNDISTURBED = 2,
+	USAGE_FROM_RECOVERY = 4,
 };
 
 struct record {
@@ -66,9 +78,19 @@ struct record {
 	s32 sample_delivered;
 	s32 sample_us;
 	u32 sample_prior;
+	/* The use of the window: bytes out, offered, sent again and (segments) of the first window; times; limits. */
+	u32 outstanding;
+	u32 peer_window;
+	u32 sent_again;
+	u32 initial;
+	u32 rto_us;
+	u32 unclamped_us;
+	/* Since data was last sent; -1 before the first. */
+	s32 idle_us;
+	u32 usage;
 };
 
-_Static_assert(sizeof(struct record) == 104, "src/record.rs reads 104 bytes");
+_Static_assert(sizeof(struct record) == 136, "src/record.rs reads 136 bytes");
 
 /* Eight megabytes: a minute at 1000 ACKs a second. */
 struct {

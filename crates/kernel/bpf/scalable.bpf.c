@@ -39,7 +39,7 @@ INLINE void law_ack(struct law *law, const struct ack *ack)
 	avoid(window, cost, acked);
 }
 
-INLINE u32 law_reduced(const struct law *law)
+INLINE u32 law_reduced(struct law *law)
 {
 	return law->window.cwnd - (law->window.cwnd >> SCALABLE_SHIFT);
 }

@@ -133,13 +133,13 @@ INLINE void law_state(struct law *law, u8 to, u32 nxt)
 		law->disabled = 1;
 }
 
-INLINE void law_send_start(struct law *law, u32 nxt)
+INLINE void law_send_start(struct law *law, u64 now_us, u64 last_send_us, u32 nxt)
 {
 	law->base_rtt_us = 0;
 	begin_round(law, nxt);
 }
 
-INLINE u32 law_reduced(const struct law *law)
+INLINE u32 law_reduced(struct law *law)
 {
 	return law->window.cwnd / 2;
 }

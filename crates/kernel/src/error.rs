@@ -11,6 +11,15 @@ pub enum KernelError {
         /// The laws that there are.
         known: String,
     },
+    /// The law does not take a part of the name.
+    #[error(
+        "`{name}` is no law for the kernel: one as Linux has it, such as `reno` or `cubic`, takes `iw<N>`, `cwv`, `newcwv`, \
+         `tsl(IW,SSTHRESH)` and `synloss(...)`, and no other part"
+    )]
+    Parts {
+        /// The name that was given.
+        name: String,
+    },
     /// This machine, user or build lacks something.
     #[error("{0}")]
     Lacks(String),

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use ackclock_packet::Seq;
 use ackclock_tcp::event::{
-    Ack, CaState, Congestion, Delivery, Limit, Proposal, RateSample, RecoveryEnd, Repair,
-    RttSample, SendStart, Signal, StateChange, Why,
+    Ack, CaState, Congestion, Delivery, Handshake, Limit, Proposal, RateSample, RecoveryEnd,
+    Repair, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
 };
 use ackclock_tcp::growth::{AnyGrowth, Growth};
+use ackclock_tcp::idle::{AnyIdle, Idle as _, Usage};
 use ackclock_tcp::start::{AnyStart, Start};
 use ackclock_tcp::{Parts, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 use serde::Serialize;
 
+use crate::Parts as Beside;
 use crate::record::{Event, Record};
 
 /// The windows of two laws are the same if they differ by so many segments at most, or by this share.
@@ -30,7 +32,7 @@ pub struct Judgement {
     pub acks: usize,
     /// Reductions among the events.
     pub reductions: usize,
-    /// ACKs after which they differed by more than a segment and by more than 1 %.
+    /// ACKs (of an idle rule, bursts and silences too) after which they differed by more than a segment and by more than 1 %.
     pub apart: usize,
     /// The largest difference, in segments.
     pub largest_segments: f64,
@@ -38,17 +40,30 @@ pub struct Judgement {
     pub largest_share: f64,
 }
 
+impl Judgement {
+    fn compare(&mut self, model: &Model, record: &Record) {
+        let apart = (model.window() - record.window).abs();
+        let share = apart / record.window.max(1.0);
+        self.apart += usize::from(apart > MOST_SEGMENTS && share > MOST_SHARE);
+        self.largest_segments = self.largest_segments.max(apart);
+        self.largest_share = self.largest_share.max(share);
+    }
+}
+
 /// Tells the records of the law that `word` names to the one in Rust, and compares their windows at each ACK. `None` if no
 /// sender has this word.
 pub fn judge(word: &str, records: &[Record]) -> Option<Judgement> {
     let variant: Variant = word.parse().ok()?;
     let parts = variant.resolve(Profile::Linux).ok()?;
+    let beside = crate::find(word).ok().and_then(|asked| asked.parts).unwrap_or_default();
     let mut judgement = Judgement::default();
     let mut followed: BTreeMap<u32, Model> = BTreeMap::new();
     for record in records {
         let number = record.connection.number;
         if record.event == Event::Begin {
-            followed.insert(number, Model::new(&parts, record));
+            let model = Model::new(&parts, beside, record);
+            judgement.compare(&model, record);
+            followed.insert(number, model);
             judgement.connections += 1;
             continue;
         }
@@ -63,13 +78,11 @@ pub fn judge(word: &str, records: &[Record]) -> Option<Judgement> {
         model.hear(record);
         match record.event {
             Event::Ack => {
-                let apart = (model.window() - record.window).abs();
-                let share = apart / record.window.max(1.0);
                 judgement.acks += 1;
-                judgement.apart += usize::from(apart > MOST_SEGMENTS && share > MOST_SHARE);
-                judgement.largest_segments = judgement.largest_segments.max(apart);
-                judgement.largest_share = judgement.largest_share.max(share);
+                judgement.compare(model, record);
             }
+            // The idle rule alone may have changed the window.
+            Event::Used | Event::BeforeSend => judgement.compare(model, record),
             Event::Loss | Event::Mark | Event::Timeout | Event::TimeoutAgain => {
                 judgement.reductions += 1;
             }
@@ -83,6 +96,12 @@ pub fn judge(word: &str, records: &[Record]) -> Option<Judgement> {
 struct Model {
     law: AnyGrowth,
     start: AnyStart,
+    /// The idle rule, if it is no matter of the kernel's.
+    idle: Option<AnyIdle>,
+    beside: Beside,
+    /// The window after the last reduction, and the bytes that had been sent again before it.
+    reduced_to: Bytes,
+    again_at_loss: u32,
     mss: Mss,
     first: u32,
     state: CaState,
@@ -91,13 +110,32 @@ struct Model {
 }
 
 impl Model {
-    fn new(parts: &Parts, record: &Record) -> Self {
+    fn new(parts: &Parts, beside: Beside, record: &Record) -> Self {
         let mss = u16::try_from(record.mss).ok().and_then(Mss::new).unwrap_or_default();
         let mut law = AnyGrowth::new(parts.growth);
-        let cwnd = Some(segments(record.window, mss));
-        law.rebase(&Proposal { cwnd, ssthresh: None, mss, why: Why::Established });
-        let start = AnyStart::new(parts.window, parts.syn_loss, parts.slow_start);
-        Self { law, start, mss, first: record.una, state: CaState::Open, count: record.count }
+        let (cwnd, ssthresh) = if beside.syn == 0 || record.usage.sent_again == 0 {
+            (segments(record.window, mss), None)
+        } else {
+            let handshake = Handshake {
+                syn_ack_retransmissions: record.usage.sent_again,
+                largest_rwnd: Bytes::new(record.usage.peer_window.into()),
+                ..Handshake::clean(mss)
+            };
+            parts.syn_loss.after(mss.times(beside.initial.into()), &handshake)
+        };
+        law.rebase(&Proposal { cwnd: Some(cwnd), ssthresh, mss, why: Why::Established });
+        Self {
+            law,
+            start: AnyStart::new(parts.window, parts.syn_loss, parts.slow_start),
+            idle: (beside.idle != 0).then(|| AnyIdle::new(parts.idle)),
+            beside,
+            reduced_to: Bytes::ZERO,
+            again_at_loss: 0,
+            mss,
+            first: record.una,
+            state: CaState::Open,
+            count: record.count,
+        }
     }
 
     fn window(&self) -> f64 {
@@ -124,7 +162,8 @@ impl Model {
             }
             Event::Repaired => {
                 let newly_delivered = Bytes::ZERO;
-                let end = RecoveryEnd { now, in_flight, newly_delivered, at_most: None, mss };
+                let at_most = self.at_most(record);
+                let end = RecoveryEnd { now, in_flight, newly_delivered, at_most, mss };
                 self.law.on_recovery_end(&end);
                 return;
             }
@@ -141,7 +180,22 @@ impl Model {
             }
             Event::SendStart => {
                 let nxt = self.seq(record.nxt);
-                self.law.on_send_start(&SendStart { now, last_send: None, nxt });
+                let last_send = last_send(record, now);
+                self.law.on_send_start(&SendStart { now, last_send, nxt });
+                return;
+            }
+            Event::Used | Event::BeforeSend => {
+                let usage = self.usage(record, now);
+                let proposal = self.idle.as_mut().and_then(|idle| {
+                    if record.event == Event::Used {
+                        idle.after_burst(&usage)
+                    } else {
+                        idle.before_send(&usage)
+                    }
+                });
+                if let Some(proposal) = proposal {
+                    self.law.rebase(&proposal);
+                }
                 return;
             }
             Event::Begin => return,
@@ -150,8 +204,72 @@ impl Model {
             Event::Timeout => Signal::Timeout { consecutive: 1 },
             Event::TimeoutAgain => Signal::Timeout { consecutive: 2 },
         };
-        let reduce_from = segments(record.reduce_from, mss);
+        let timeout = matches!(signal, Signal::Timeout { .. });
+        let usage = self.usage(record, now);
+        let used = self.idle.as_mut().filter(|_| !timeout).and_then(|idle| idle.on_loss(&usage));
+        if let Some(used) = used {
+            self.law.rebase(&Proposal { cwnd: Some(used), ssthresh: None, mss, why: Why::Idle });
+        }
+        let reduce_from = used.unwrap_or_else(|| segments(record.reduce_from, mss));
         self.law.on_congestion(&Congestion { now, signal, reduce_from, mss });
+        self.reduced_to = self.law.cwnd();
+        self.again_at_loss = record.usage.sent_again;
+        if timeout {
+            self.start.on_timeout(now, self.seq(record.nxt));
+        }
+    }
+
+    /// The most that the idle rule leaves of the window after a repair.
+    fn at_most(&mut self, record: &Record) -> Option<Bytes> {
+        let idle = self.idle.as_mut().filter(|_| record.usage.from_recovery)?;
+        let again = record.usage.sent_again.wrapping_sub(self.again_at_loss);
+        let at_most = idle.after_repair(self.reduced_to, Bytes::new(again.into()));
+        at_most.map(|at_most| at_most.max(self.mss.bytes()))
+    }
+
+    fn usage(&self, record: &Record, now: Instant) -> Usage {
+        let micros = |us: u32| Duration::from_micros(us.into());
+        let limited_by = if record.cwnd_limited && record.event != Event::BeforeSend {
+            Limit::Cwnd
+        } else if record.usage.by_peer {
+            Limit::ReceiveWindow
+        } else {
+            Limit::Application
+        };
+        Usage {
+            now,
+            last_send: last_send(record, now),
+            all_acked_at: None,
+            rto: micros(record.usage.rto_us),
+            unclamped_rto: micros(record.usage.unclamped_us),
+            srtt: (record.srtt_us > 0).then(|| micros(record.srtt_us)),
+            cwnd: self.law.cwnd(),
+            ssthresh: self.law.ssthresh(),
+            in_slow_start: self.law.in_slow_start(),
+            in_flight: self.whole(record.in_flight),
+            outstanding: Bytes::new(record.usage.outstanding.into()),
+            una: self.seq(record.una),
+            nxt: self.seq(record.nxt),
+            limited_by,
+            peer_window: Bytes::new(record.usage.peer_window.into()),
+            undisturbed: record.usage.undisturbed,
+            initial_window: self.whole(self.beside.initial),
+            mss: self.mss,
+        }
+    }
+
+    /// Slow start follows the delay on every sample, before anything else comes of the ACK.
+    fn judge_slow_start(&mut self, ack: &Ack) {
+        if ack.rtt.is_none() || !self.law.in_slow_start() || !self.start.follows_samples() {
+            return;
+        }
+        let delays = self.law.delays(ack.now);
+        let heard = Ack { rtt: ack.rtt.filter(|_| delays.trusted), ..*ack };
+        let (cwnd, ssthresh) = (self.law.cwnd(), self.law.ssthresh());
+        if self.start.on_sample(&heard, delays.least, cwnd, ssthresh) {
+            let step = SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) };
+            self.law.on_ack(&heard, Some(step));
+        }
     }
 
     fn hear_ack(&mut self, record: &Record, now: Instant) {
@@ -161,7 +279,7 @@ impl Model {
         let srtt = (record.srtt_us > 0).then(|| micros(record.srtt_us));
         let newly_delivered = self.whole(record.delivered_now);
         let in_flight = self.whole(record.in_flight);
-        let ack = Ack {
+        let mut ack = Ack {
             now,
             newly_acked: Bytes::new(u64::from(record.acked)),
             newly_delivered,
@@ -171,7 +289,7 @@ impl Model {
             srtt,
             in_flight_before: in_flight + newly_delivered,
             in_flight,
-            limited_by: if record.cwnd_limited { Limit::Cwnd } else { Limit::Application },
+            limited_by: self.usage(record, now).limited_by,
             in_recovery: record.state >= 3,
             may_grow: record.limited,
             mss,
@@ -179,7 +297,14 @@ impl Model {
         if let Some(rtt) = rtt {
             self.law.on_rtt(&RttSample { now, rtt });
         }
-        if record.grows && self.law.wants_acks() {
+        self.judge_slow_start(&ack);
+        let mut grows = record.grows;
+        if let Some(idle) = &mut self.idle {
+            let (cwnd, in_slow_start) = (self.law.cwnd(), self.law.in_slow_start());
+            ack.may_grow = record.asks && idle.may_grow(&ack, cwnd, in_slow_start);
+            grows = record.asks && (ack.may_grow || self.law.grows_unused());
+        }
+        if grows && self.law.wants_acks() {
             let step = self.law.in_slow_start().then(|| {
                 let (cwnd, ssthresh) = (self.law.cwnd(), self.law.ssthresh());
                 let mut step = self.start.on_ack(&ack, cwnd, ssthresh);
@@ -225,6 +350,11 @@ impl Model {
             mss,
         });
     }
+}
+
+fn last_send(record: &Record, now: Instant) -> Option<Instant> {
+    let idle = Duration::from_micros(record.usage.idle_us?.into());
+    Some(Instant::START + now.since(Instant::START).saturating_sub(idle))
 }
 
 /// `tcp_ca_state`.
@@ -285,6 +415,8 @@ mod tests {
             lost: 0,
             sample: None,
             sample_prior: 0,
+            asks: false,
+            usage: crate::record::Use::default(),
         }
     }
 

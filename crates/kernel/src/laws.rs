@@ -1,6 +1,6 @@
 //! The laws that the kernel can be given, and the names that they get there.
 
-use crate::KernelError;
+use crate::{KernelError, Parts};
 
 include!(concat!(env!("OUT_DIR"), "/laws.rs"));
 
@@ -18,6 +18,8 @@ pub struct Law {
     pub words: &'static [&'static str],
     /// The kernel's own laws that it records.
     pub wraps: &'static [&'static str],
+    /// True if it takes idle rules and an answer to lost SYNs beside its growth.
+    pub takes_parts: bool,
     /// The object: an ELF file. Empty if the build could not compile it.
     pub object: &'static [u8],
 }
@@ -38,6 +40,8 @@ pub struct Asked {
     /// The object's `settings`, if the word has any: Kp in thousandths, Kd in microseconds, and 1 for each of the
     /// readings `literal` and `buffer`.
     pub settings: Option<[u32; 4]>,
+    /// The parts beside the law, where it takes some.
+    pub parts: Option<Parts>,
 }
 
 impl Asked {
@@ -46,7 +50,9 @@ impl Asked {
     /// # Errors
     /// The name would be too long.
     pub fn kernel_name(&self) -> Result<String, KernelError> {
-        let letters = self.word.trim_end_matches(')').chars();
+        // Two letters less, with which CUBIC's name has room.
+        let word = self.word.replace("(linux)", "").replace("newcwv", "ncwv");
+        let letters = word.trim_end_matches(')').chars();
         let plain = letters.map(|letter| if letter.is_alphanumeric() { letter } else { '_' });
         let name = format!("ack_{}", plain.collect::<String>());
         if name.len() > LONGEST_NAME {
@@ -75,21 +81,30 @@ pub const fn unbuilt() -> &'static str {
     MISSING
 }
 
-/// The law that `word` names, such as a sender's word with its parentheses, or a kernel's law to record.
+/// The law that `word` names, such as a sender's word with its parentheses and its parts, or a kernel's law to record.
 ///
 /// # Errors
-/// There is none, or not with these numbers.
+/// There is none, or not with these numbers or parts.
 pub fn find(word: &str) -> Result<Asked, KernelError> {
-    let (name, argument) = word.split_once('(').unwrap_or((word, ""));
-    let named = |law: &&Law| law.words.contains(&name) || law.wraps.contains(&name);
+    let mut words = word.split('+');
+    let first = words.next().unwrap_or_default();
+    let (name, argument) = first.split_once('(').unwrap_or((first, ""));
     let unknown = || {
         let names = LAWS.iter().flat_map(|law| law.words.iter().chain(law.wraps));
         let known = names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         KernelError::Unknown { name: word.to_owned(), known }
     };
-    let law = LAWS.iter().find(named).ok_or_else(unknown)?;
-    let argument = argument.strip_suffix(')').unwrap_or(argument);
+    let has_parts = word != first;
     // A law's form under the profile of that name, which is the one in the kernel.
+    let ours = format!("{name}(linux)");
+    let named = |law: &&Law| {
+        law.words.contains(&name)
+            || law.words.contains(&first)
+            || (has_parts && law.words.contains(&ours.as_str()))
+    };
+    let wrapping = |law: &&Law| !has_parts && law.wraps.contains(&name);
+    let law = LAWS.iter().find(named).or_else(|| LAWS.iter().find(wrapping)).ok_or_else(unknown)?;
+    let argument = argument.strip_suffix(')').unwrap_or(argument);
     let argument = if argument == "linux" { "" } else { argument };
     // The first word of a law is that without a derivative.
     let derivative = law.words.len() > 1 && law.words.first() != Some(&name);
@@ -100,7 +115,9 @@ pub fn find(word: &str) -> Result<Asked, KernelError> {
     } else {
         return Err(unknown());
     };
-    Ok(Asked { law, word: word.to_owned(), settings })
+    let parts = Parts::read(words).filter(|_| law.takes_parts || !has_parts);
+    let parts = parts.ok_or_else(|| KernelError::Parts { name: word.to_owned() })?;
+    Ok(Asked { law, word: word.to_owned(), settings, parts: law.takes_parts.then_some(parts) })
 }
 
 /// The numbers of `Kp,Kd,literal,buffer`.
@@ -143,7 +160,19 @@ mod tests {
         assert_eq!(settings("tahoe"), None);
         assert_eq!(settings("highspeed(linux)"), None);
         assert!(find("tahoe(bytes)").is_err() && find("ccpd(1)").is_err());
+        assert!(find("tahoe+cwv").is_err() && find("reno+prr").is_err());
         assert!(find("ccpd(1,0)").is_err() && find("bbr").is_err() && find("bbr1").is_ok());
+    }
+
+    #[test]
+    fn a_law_with_parts_is_ours_and_not_the_kernels() {
+        let object = |word: &str| find(word).unwrap().law.name;
+        assert_eq!(object("reno"), "reno");
+        assert_eq!(object("reno(linux)"), "reno_linux");
+        assert_eq!(object("reno+cwv"), "reno_linux");
+        assert_eq!(object("cubic(linux)+newcwv+tsl(3,16)"), "cubic_linux");
+        assert_eq!(find("cubic+newcwv").unwrap().parts.unwrap().idle, 4);
+        assert_eq!(find("tahoe").unwrap().parts, None);
     }
 
     #[test]
@@ -151,6 +180,8 @@ mod tests {
         let name = |word: &str| find(word).unwrap().kernel_name();
         assert_eq!(name("tahoe").unwrap(), "ack_tahoe");
         assert_eq!(name("ccpd(1,4000)").unwrap(), "ack_ccpd_1_4000");
+        // Fifteen letters are the most.
+        assert_eq!(name("cubic+newcwv").unwrap(), "ack_cubic_ncwv");
         assert!(name("ccpd(1.25,2000,literal)").is_err());
     }
 }

@@ -29,6 +29,7 @@ mod no_ends;
 mod no_loader;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod no_router;
+mod parts;
 #[cfg_attr(
     not(all(target_os = "linux", feature = "loader")),
     expect(dead_code, reason = "a build without a loader loads no program")
@@ -50,10 +51,11 @@ pub use ends_settings::{EndSettings, EndStep, RequestStep};
 pub use error::KernelError;
 pub use judge::{Judgement, judge};
 pub use laws::{Asked, Law, find, laws, unbuilt};
-pub use loader::{Held, Loaded, Registered, hold, load, registered, unload};
+pub use loader::{Held, LOOK_EVERY, Loaded, Records, Registered, hold, load, registered, unload};
 pub use needs::{Finding, examine, needs};
+pub use parts::Parts;
 pub use programs::Program;
-pub use record::{Connection, Event, Record};
+pub use record::{Connection, Event, Record, Use};
 pub use router::KernelRouter;
 pub use router_settings::{
     NextHop, Passed, RouterBehaviour, RouterCounts, RouterLoad, RouterSettings,

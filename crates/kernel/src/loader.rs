@@ -5,9 +5,8 @@ use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use serde::Serialize;
 
 use crate::programs::Program;
 use crate::record::Record;
-use crate::{Asked, KernelError, Law, libelf};
+use crate::{Asked, KernelError, Law, Parts, libelf};
 
 pub use crate::registered::{Registered, registered, unload};
 
@@ -29,7 +28,7 @@ const LOG: usize = 1 << 16;
 /// `BPF_LOG_STATS`: the verifier's sums, without its path through the program.
 const LOG_SUMS: u32 = 4;
 /// The time after which records are looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The congestion controls that the kernel has.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Tries to find a name that no other run has.
@@ -76,6 +75,7 @@ fn open(
     law: &'static Law,
     name: &str,
     settings: Option<[u32; 4]>,
+    parts: Option<Parts>,
     held: bool,
 ) -> Result<Opened, KernelError> {
     let refused = |why: String| KernelError::Refused { name: law.name.to_owned(), why };
@@ -99,10 +99,14 @@ fn open(
             let room = &mut value[at..at + 16];
             room.fill(0);
             room[..name.len()].copy_from_slice(name.as_bytes());
-        } else if let Some(settings) = settings
-            && map.name().to_string_lossy().ends_with("settings")
-        {
-            let bytes: Vec<u8> = settings.iter().flat_map(|n| n.to_ne_bytes()).collect();
+        } else {
+            let name = map.name().to_string_lossy().into_owned();
+            let words: Vec<u32> = match (settings, parts) {
+                (Some(settings), _) if name.ends_with("settings") => settings.to_vec(),
+                (_, Some(parts)) if name.ends_with("parts") => parts.words().to_vec(),
+                _ => continue,
+            };
+            let bytes: Vec<u8> = words.iter().flat_map(|n| n.to_ne_bytes()).collect();
             map.set_initial_value(&bytes).map_err(|error| refused(error.to_string()))?;
         }
     }
@@ -216,7 +220,7 @@ fn registers(object: &mut Object) -> Result<Link, libbpf_rs::Error> {
 /// It refuses.
 pub fn verify(law: &'static Law) -> Result<(), KernelError> {
     let name = format!("ack_{}", law.name);
-    open(law, &name, None, true)?.load(law, &name).map(drop)
+    open(law, &name, None, None, true)?.load(law, &name).map(drop)
 }
 
 pub(crate) fn checked() -> Result<(), KernelError> {
@@ -236,7 +240,7 @@ pub fn load(asked: &Asked) -> Result<Loaded, KernelError> {
     if available().split_whitespace().any(|there| there == name) {
         return Err(KernelError::Loaded(name));
     }
-    let opened = open(asked.law, &name, asked.settings, false)?;
+    let opened = open(asked.law, &name, asked.settings, asked.parts, false)?;
     let (mut object, loaded) = opened.load(asked.law, &name)?;
     let mut link = registers(&mut object).map_err(|error| refusal(&name, &error))?;
     link.disconnect();
@@ -262,8 +266,12 @@ pub struct Held {
     link: Option<Link>,
     _object: Object,
     over: Arc<AtomicBool>,
-    reader: Option<JoinHandle<Vec<Record>>>,
+    records: Records,
+    reader: Option<JoinHandle<()>>,
 }
+
+/// The records of a law so far, which a thread adds to.
+pub type Records = Arc<Mutex<Vec<Record>>>;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
@@ -279,7 +287,7 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
         if available().split_whitespace().any(|there| there == name) {
             continue;
         }
-        let opened = open(asked.law, &name, asked.settings, true)?;
+        let opened = open(asked.law, &name, asked.settings, asked.parts, true)?;
         let (mut object, loaded) = opened.load(asked.law, &name)?;
         match registers(&mut object) {
             // Another process was faster.
@@ -287,8 +295,10 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
             Err(error) => return Err(refusal(&name, &error)),
             Ok(link) => {
                 let over = Arc::new(AtomicBool::new(false));
-                let reader = Some(read_records(&object, &over, &name)?);
-                return Ok(Held { loaded, link: Some(link), _object: object, over, reader });
+                let records = Records::default();
+                let reader = Some(read_records(&object, &over, &records, &name)?);
+                let link = Some(link);
+                return Ok(Held { loaded, link, _object: object, over, records, reader });
             }
         }
     }
@@ -299,22 +309,22 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
 fn read_records(
     object: &Object,
     over: &Arc<AtomicBool>,
+    records: &Records,
     name: &str,
-) -> Result<JoinHandle<Vec<Record>>, KernelError> {
+) -> Result<JoinHandle<()>, KernelError> {
     let refused = |why: String| KernelError::Refused { name: name.to_owned(), why };
     let map = object.maps().find(|map| map.map_type() == MapType::RingBuf);
     let map = map.ok_or_else(|| refused("the object has no records".to_owned()))?;
     let map = MapHandle::try_from(&map).map_err(|error| refused(error.to_string()))?;
-    let over = Arc::clone(over);
+    let (over, records) = (Arc::clone(over), Arc::clone(records));
     Ok(thread::spawn(move || {
-        let mut records = Vec::new();
         let mut builder = RingBufferBuilder::new();
         let keep = |bytes: &[u8]| {
-            records.extend(Record::read(bytes));
+            records.lock().unwrap_or_else(PoisonError::into_inner).extend(Record::read(bytes));
             0
         };
         if builder.add(&map, keep).is_err() {
-            return Vec::new();
+            return;
         }
         if let Ok(ring) = builder.build() {
             while !over.load(Ordering::Relaxed) {
@@ -323,7 +333,6 @@ fn read_records(
             }
             let _ = ring.consume();
         }
-        records
     }))
 }
 
@@ -333,12 +342,17 @@ impl Held {
         &self.loaded
     }
 
+    /// Its records, of which the last are some [`LOOK_EVERY`] late.
+    pub fn records(&self) -> Records {
+        Arc::clone(&self.records)
+    }
+
     /// Removes the law, and gives its records.
     pub fn finish(mut self) -> Vec<Record> {
         self.over.store(true, Ordering::Relaxed);
-        let records = self.reader.take().map(JoinHandle::join);
+        let _ = self.reader.take().map(JoinHandle::join);
         self.link = None;
-        records.and_then(Result::ok).unwrap_or_default()
+        std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -349,5 +363,28 @@ impl Drop for Held {
             let _ = reader.join();
         }
         self.link = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_takes_every_law_with_every_part() {
+        if crate::needs().is_some() {
+            return;
+        }
+        for law in crate::laws() {
+            let rules = if law.takes_parts { 0..=4 } else { 0..=0 };
+            for idle in rules {
+                let parts = Parts { idle, rto_us: 500_000, syn: idle.min(2), ..Parts::default() };
+                let name = format!("ack_{}", law.name);
+                let parts = law.takes_parts.then_some(parts);
+                let opened = open(law, &name, None, parts, true).unwrap();
+                let refused = opened.load(law, &name).err();
+                assert!(refused.is_none(), "{name}, {idle}: {refused:?}");
+            }
+        }
     }
 }

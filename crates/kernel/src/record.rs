@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 /// The size of a record.
-pub const SIZE: usize = 104;
+pub const SIZE: usize = 136;
 
 /// Units of a segment in a window (Q20, `bpf/fixed.h`).
 const SCALE: f64 = (1_u32 << 20) as f64;
@@ -31,6 +31,10 @@ pub enum Event {
     State,
     /// Data goes out while nothing is outstanding, likewise.
     SendStart,
+    /// A burst ended, and the idle rule was told.
+    Used,
+    /// New data goes out while nothing is outstanding, and the idle rule was told.
+    BeforeSend,
 }
 
 /// A connection, over IPv4.
@@ -104,6 +108,35 @@ pub struct Record {
     pub sample: Option<(u32, Option<u32>)>,
     /// Segments delivered when the sample's segment was sent.
     pub sample_prior: u32,
+    /// True if an idle rule was asked for growth.
+    pub asks: bool,
+    /// The use of the window.
+    pub usage: Use,
+}
+
+/// The use that a connection made of its window, as an idle rule is told it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Bytes sent and not acknowledged.
+    pub outstanding: u32,
+    /// The receiver's window; in the first record the largest that it can offer.
+    pub peer_window: u32,
+    /// Bytes sent again since the connection began; in the first record segments of the handshake.
+    pub sent_again: u32,
+    /// The first window, in segments.
+    pub initial: u32,
+    /// The timeout, and the timeout without its minimum.
+    pub rto_us: u32,
+    /// See [`rto_us`](Self::rto_us).
+    pub unclamped_us: u32,
+    /// The time since data was last sent.
+    pub idle_us: Option<u32>,
+    /// True if the receiver's window kept the sender from sending.
+    pub by_peer: bool,
+    /// True if nothing was being repaired.
+    pub undisturbed: bool,
+    /// True if a recovery ends.
+    pub from_recovery: bool,
 }
 
 impl Record {
@@ -126,6 +159,8 @@ impl Record {
             7 => Event::Spurious,
             8 => Event::State,
             9 => Event::SendStart,
+            10 => Event::Used,
+            11 => Event::BeforeSend,
             _ => return None,
         };
         Some(Self {
@@ -162,6 +197,19 @@ impl Record {
             lost: u32_at(88),
             sample: signed(92).map(|segments| (segments, signed(96))),
             sample_prior: u32_at(100),
+            asks: marks & 128 != 0,
+            usage: Use {
+                outstanding: u32_at(104),
+                peer_window: u32_at(108),
+                sent_again: u32_at(112),
+                initial: u32_at(116),
+                rto_us: u32_at(120),
+                unclamped_us: u32_at(124),
+                idle_us: signed(128),
+                by_peer: u32_at(132) & 1 != 0,
+                undisturbed: u32_at(132) & 2 != 0,
+                from_recovery: u32_at(132) & 4 != 0,
+            },
         })
     }
 }

@@ -4,6 +4,8 @@
 mod held;
 #[cfg(target_os = "linux")]
 mod quick_start;
+#[cfg(target_os = "linux")]
+mod samples;
 mod trial;
 
 #[cfg(target_os = "linux")]

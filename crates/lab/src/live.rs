@@ -87,6 +87,7 @@ pub fn live(
         allow_programs: plan.allow_programs,
         as_root: plan.as_root,
         laws: held.laws(),
+        law_records: held.records(),
         quick_start: quick_start(scenario, &owners)?,
     };
     let mut lived = ackclock_live::run(scenario, &options, cancelled).map_err(live_error)?;

@@ -9,8 +9,9 @@ use ackclock_sim::scenario::{
     EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec, RledbatSpec};
-use ackclock_tcp::growth::{GrowthChoice, laws_of_linux};
+use ackclock_tcp::growth::laws_of_linux;
 use ackclock_tcp::start::JumpChoice;
+use ackclock_tcp::words::Choice as _;
 use ackclock_tcp::{Config, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, Profile, TcpSpec};
 use ackclock_units::{Bytes, Duration};
 
@@ -75,25 +76,97 @@ pub fn ends(scenario: &Scenario, said: [Option<End>; 2]) -> Vec<[End; 2]> {
 const NO_QUICK_START: &str =
     "the kernel knows no Quick-Start, expected `endpoint = \"ackclock\"` for a live run";
 
-/// The laws of the senders of `scenario` that are to be the kernel's, each once and with the key of the first, and that it
-/// has no module of.
+/// A law that a sender of a scenario has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SenderLaw {
+    /// The key of the first sender that has it.
+    pub key: String,
+    /// Its word: that of the law, and those of the parts that the kernel has no setting for.
+    pub word: String,
+    /// True if the kernel has it, and needs none of ours.
+    pub is_kernels: bool,
+}
+
+/// The laws of the senders of `scenario` that are to be the kernel's, each once.
+///
+/// # Errors
+/// Settings that do not go together.
+pub fn sender_laws(
+    scenario: &Scenario,
+    ends: &[[End; 2]],
+) -> Result<Vec<SenderLaw>, ScenarioError> {
+    let mut laws: Vec<SenderLaw> = Vec::new();
+    for (asked, ends) in entries(scenario)?.iter().zip(ends) {
+        let by_kernel = sender_of(asked, *ends) == End::Kernel && asked.profile == Profile::Linux;
+        let Named { word, beside, .. } = Named::of(&asked.config);
+        if by_kernel && laws.iter().all(|known| known.word != word) {
+            let module = asked.config.parts.growth.in_linux();
+            let is_kernels = beside.is_empty() && module.is_some_and(has_module);
+            laws.push(SenderLaw { key: format!("{}.variant", asked.key), word, is_kernels });
+        }
+    }
+    Ok(laws)
+}
+
+/// Those of [`sender_laws`] that the kernel has no module of.
 ///
 /// # Errors
 /// Settings that do not go together.
 pub fn laws_wanted(
     scenario: &Scenario,
     ends: &[[End; 2]],
-) -> Result<Vec<(String, GrowthChoice)>, ScenarioError> {
-    let mut wanted: Vec<(String, GrowthChoice)> = Vec::new();
-    for (asked, ends) in entries(scenario)?.iter().zip(ends) {
-        let law = asked.config.parts.growth;
-        let by_kernel = sender_of(asked, *ends) == End::Kernel && asked.profile == Profile::Linux;
-        let is_new = wanted.iter().all(|(_, known)| *known != law);
-        if by_kernel && is_new && !law.in_linux().is_some_and(has_module) {
-            wanted.push((format!("{}.variant", asked.key), law));
+) -> Result<Vec<SenderLaw>, ScenarioError> {
+    let mut laws = sender_laws(scenario, ends)?;
+    laws.retain(|law| !law.is_kernels);
+    Ok(laws)
+}
+
+/// The words of a sender's name, by who follows them.
+struct Named {
+    /// The law, and `beside`; of a first window, too, if there are some.
+    word: String,
+    /// Parts that a law of ours would bring.
+    beside: Vec<String>,
+    /// The first window, in segments.
+    initial_window: Option<u32>,
+    /// False if silence is to cost nothing.
+    restart: bool,
+    /// The word of a Quick-Start request.
+    quick_start: Option<String>,
+}
+
+impl Named {
+    fn of(config: &Config) -> Self {
+        let name = config.parts.name(Profile::Linux);
+        let growth = config.parts.growth.spelled();
+        let mut named = Self {
+            word: growth,
+            beside: Vec::new(),
+            initial_window: None,
+            restart: true,
+            quick_start: None,
+        };
+        for word in name.split('+').skip(1) {
+            if let Some(window) = word.strip_prefix("iw").and_then(|window| window.parse().ok()) {
+                named.initial_window = Some(window);
+            } else if word == "linuxidle(norestart)" {
+                named.restart = false;
+            } else if matches!(config.parts.jump, JumpChoice::QuickStart(_))
+                && word.starts_with("quickstart(")
+            {
+                named.quick_start = Some(word.to_owned());
+            } else {
+                named.beside.push(word.to_owned());
+            }
         }
+        let window = named.initial_window.filter(|_| !named.beside.is_empty());
+        let window = window.map(|window| format!("iw{window}"));
+        for word in window.iter().chain(&named.beside) {
+            named.word.push('+');
+            named.word.push_str(word);
+        }
+        named
     }
-    Ok(wanted)
 }
 
 /// True if `config` makes an end take part in Quick-Start.
@@ -432,12 +505,19 @@ fn kernel_sender(
             "the kernel's habits are its own, expected \"linux\" for a live run",
         );
     }
-    let name = config.parts.name(Profile::Linux);
-    let mut words = name.split('+');
-    let law = words.next().unwrap_or_default();
-    let choice = config.parts.growth;
-    let loaded = extras.laws.iter().find(|law| law.choice == choice).map(|law| law.name.as_str());
-    let Some(congestion_control) = loaded.or_else(|| choice.in_linux()) else {
+    let Named { word, beside, initial_window, restart, quick_start } = Named::of(config);
+    let law = config.parts.name(Profile::Linux);
+    let law = law.split('+').next().unwrap_or_default();
+    let module = config.parts.growth.in_linux();
+    let loaded = extras.laws.iter().find(|law| law.word == word).map(|law| law.name.as_str());
+    if let (None, Some(module), Some(part)) = (loaded, module, beside.first()) {
+        let message = format!(
+            "the kernel's `{module}` comes without `+{part}`; a live run takes `+iw<N>`, \
+             `+linuxidle(norestart)`, and as laws of ours `+cwv`, `+newcwv` and `+tsl(IW,SSTHRESH)`"
+        );
+        return refuse("variant", &message);
+    }
+    let Some(congestion_control) = loaded.or(module) else {
         let known: Vec<&str> = laws_of_linux().map(|(ours, _)| ours).collect();
         let namesake = laws_of_linux().find(|(_, kernels)| *kernels == law);
         let hint = namesake.map_or_else(String::new, |(ours, kernels)| {
@@ -449,35 +529,22 @@ fn kernel_sender(
         );
         return refuse("variant", &message);
     };
-    let congestion_control = congestion_control.to_owned();
-    let mut sender = Sender {
-        congestion_control: congestion_control.clone(),
-        initial_window: None,
-        restart: true,
-    };
-    for word in words {
-        if let Some(window) = word.strip_prefix("iw").and_then(|window| window.parse().ok()) {
-            sender.initial_window = Some(window);
-        } else if word == "linuxidle(norestart)" {
-            sender.restart = false;
-        } else if let JumpChoice::QuickStart(jump) = config.parts.jump
-            && word.starts_with("quickstart(")
-            && extras.quick_start
-        {
-            if jump.ssthresh_approved {
-                let message = "the kernel's threshold is its law's, expected `quickstart(RATE)` \
-                               without `approved` for a live run";
-                return refuse("variant", message);
-            }
-        } else {
+    if let (Some(word), JumpChoice::QuickStart(jump)) = (quick_start, config.parts.jump) {
+        if !extras.quick_start {
             let message = format!(
                 "the kernel's `{congestion_control}` comes without `+{word}`; a live run takes \
                  `+iw<N>` and `+linuxidle(norestart)`"
             );
             return refuse("variant", &message);
         }
+        if jump.ssthresh_approved {
+            let message = "the kernel's threshold is its law's, expected `quickstart(RATE)` \
+                           without `approved` for a live run";
+            return refuse("variant", message);
+        }
     }
-    Ok(sender)
+    let congestion_control = congestion_control.to_owned();
+    Ok(Sender { congestion_control, initial_window, restart })
 }
 
 /// Refuses what no setting of the kernel says.

@@ -92,9 +92,12 @@ pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 #[cfg(target_os = "linux")]
-pub use kernel::{ends, laws_wanted, wants_quick_start};
+pub use kernel::{SenderLaw, ends, laws_wanted, sender_laws, wants_quick_start};
 #[cfg(target_os = "linux")]
-pub use options::{End, KernelLaw, KernelStep, Options, PortKind, QuickStartEnd, QuickStartEnds};
+pub use options::{
+    End, KernelLaw, KernelStep, LawRecords, LawSample, Options, PortKind, QuickStartEnd,
+    QuickStartEnds,
+};
 pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use programs::{ProgramReport, closed_to_programs};

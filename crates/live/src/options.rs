@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use ackclock_packet::QuickStartRate;
 use ackclock_tcp::QuickStartStep;
-use ackclock_tcp::growth::GrowthChoice;
 use ackclock_writer::Place;
 
 /// The options of a live run.
@@ -31,6 +30,8 @@ pub struct Options {
     pub as_root: bool,
     /// Laws that the kernel has beside its own.
     pub laws: Vec<KernelLaw>,
+    /// The records that these leave, as samples of probes.
+    pub law_records: Option<Arc<dyn LawRecords>>,
     /// Quick-Start for the kernel's ends.
     pub quick_start: Option<Arc<dyn QuickStartEnds>>,
 }
@@ -108,11 +109,40 @@ pub trait QuickStartEnds: Debug + Send + Sync {
     fn object(&self) -> (String, String);
 }
 
+/// The state of a kernel's sender after an event, as a law of ours in it recorded that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LawSample {
+    /// The time by the machine's monotonic clock.
+    pub time_ns: u64,
+    /// The sender.
+    pub local: Ipv4Addr,
+    /// The law's window, in segments.
+    pub cwnd_segments: f64,
+    /// The threshold; NaN while there is none.
+    pub ssthresh_segments: f64,
+    /// The smoothed round-trip time; NaN before the first sample.
+    pub srtt_s: f64,
+    /// Segments in flight.
+    pub in_flight_segments: f64,
+    /// Bytes acknowledged, and bytes sent, since the connection began.
+    pub acked: u64,
+    /// See [`acked`](Self::acked).
+    pub sent: u64,
+    /// Segments sent again since then.
+    pub retransmitted: u64,
+}
+
+/// The records of the laws of a run.
+pub trait LawRecords: Debug + Send + Sync {
+    /// The samples of every connection whose records are whole, in the order of their times.
+    fn samples(&self) -> Vec<LawSample>;
+}
+
 /// A law of ours that was loaded into the kernel.
 #[derive(Clone, Debug)]
 pub struct KernelLaw {
-    /// The law.
-    pub choice: GrowthChoice,
+    /// The sender's word for it, with the parts that it brings ([`laws_wanted`](crate::laws_wanted)).
+    pub word: String,
     /// Its name in the kernel.
     pub name: String,
 }

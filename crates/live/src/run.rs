@@ -25,7 +25,8 @@ use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
-use crate::options::{End, Extras, KernelStep, Options, PortKind, QuickStartEnds};
+use crate::observed::SenderSample;
+use crate::options::{End, Extras, KernelStep, LawSample, Options, PortKind, QuickStartEnds};
 use crate::own_results::OwnResults;
 use crate::path::Path;
 use crate::path_driver::PathDriver;
@@ -141,11 +142,14 @@ pub fn run(
     let mut programs = Programs::start(scenario, &plan, namespaces, law, options, &cancelled)?;
     let acting =
         Acting { path_driver: &mut path_driver, hosts: &mut hosts, programs: &mut programs };
-    let (clock, outcome) = drive(acting, watcher, &moments, plan.end, cancelled)?;
+    let (clock, mut outcome) = drive(acting, watcher, &moments, plan.end, cancelled)?;
     path_driver.pcap_tap.take().map_or(Ok(()), PcapTap::finish)?;
     let mut own = own_results(&mut path_driver, &mut hosts, &plan);
     let steps = options.quick_start.as_ref().map_or_else(Vec::new, |programs| programs.steps());
     own.requests.extend(steps.iter().filter_map(|step| event(step, clock)));
+    if let Some(records) = &options.law_records {
+        take_records(&records.samples(), clock, plan.flows.len(), &mut outcome, &mut own);
+    }
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
     let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
     report.per_ack = per_ack;
@@ -490,6 +494,36 @@ fn speak_quick_start(
     };
     let mut all = (0..pairs.len()).flat_map(|entry| [(entry, 0), (entry, 1)]);
     all.try_for_each(|(entry, side)| add(entry, side)).map_err(step)
+}
+
+/// Puts what laws in the kernel recorded of flows in the place of what was seen of these from outside.
+fn take_records(
+    records: &[LawSample],
+    clock: Clock,
+    flows: usize,
+    outcome: &mut ThreadResults,
+    own: &mut OwnResults,
+) {
+    let mut by_flow: BTreeMap<usize, Vec<SenderSample>> = BTreeMap::new();
+    for record in records {
+        let Some((flow, 0)) = flow_of(record.local.into()).filter(|(flow, _)| *flow < flows) else {
+            continue;
+        };
+        by_flow.entry(flow).or_default().push(SenderSample {
+            at: clock.of(record.time_ns),
+            cwnd_segments: record.cwnd_segments,
+            ssthresh_segments: record.ssthresh_segments,
+            srtt_s: record.srtt_s,
+            in_flight_segments: record.in_flight_segments,
+            acked: record.acked,
+            sent: record.sent,
+            retransmitted: record.retransmitted,
+            resent_at: None,
+        });
+    }
+    let is_other = |flow: u32| !by_flow.contains_key(&(flow as usize));
+    outcome.watched.samples.keep_flows(is_other);
+    own.samples.extend(by_flow);
 }
 
 /// A step of the kernel's as an event of its connection.

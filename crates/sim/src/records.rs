@@ -616,6 +616,11 @@ fn arrange<T: Copy>(column: &mut [T], order: &[usize]) {
     last.copy_from_slice(&arranged);
 }
 
+/// Leaves these rows of a column alone.
+fn pick<T: Copy>(column: &mut Vec<T>, rows: &[usize]) {
+    *column = rows.iter().map(|row| column[*row]).collect();
+}
+
 impl FlowSamples {
     /// Puts the last rows, of which `keys` has one each, in the order of the keys; those of one key keep theirs.
     pub(crate) fn put_in_order<K: Ord>(&mut self, keys: &[K]) {
@@ -652,6 +657,43 @@ impl FlowSamples {
             resent_at_bytes,
         ] {
             arrange(column, &order);
+        }
+    }
+
+    /// Leaves the samples of these flows alone.
+    pub fn keep_flows(&mut self, keeps: impl Fn(u32) -> bool) {
+        let rows: Vec<usize> = (0..self.flow.len()).filter(|row| keeps(self.flow[*row])).collect();
+        if rows.len() == self.flow.len() {
+            return;
+        }
+        let Self {
+            time_ns,
+            flow,
+            cwnd_segments,
+            ssthresh_segments,
+            srtt_s,
+            in_flight_segments,
+            playout_s,
+            acked_bytes,
+            outstanding_bytes,
+            segments_retransmitted,
+            resent_at_bytes,
+        } = self;
+        for column in [time_ns, acked_bytes] {
+            pick(column, &rows);
+        }
+        for column in [flow, outstanding_bytes, segments_retransmitted] {
+            pick(column, &rows);
+        }
+        for column in [
+            cwnd_segments,
+            ssthresh_segments,
+            srtt_s,
+            in_flight_segments,
+            playout_s,
+            resent_at_bytes,
+        ] {
+            pick(column, &rows);
         }
     }
 

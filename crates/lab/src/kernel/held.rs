@@ -1,17 +1,18 @@
 //! The laws that a live run has in the kernel for as long as it lasts.
 
-use ackclock_kernel::{Held, find, hold, judge};
-use ackclock_live::{End, KernelLaw, LawReport, laws_wanted};
-use ackclock_sim::Scenario;
-use ackclock_tcp::growth::GrowthChoice;
-use ackclock_tcp::words::Choice as _;
+use std::sync::Arc;
 
+use ackclock_kernel::{Held, find, hold, judge};
+use ackclock_live::{End, KernelLaw, LawRecords, LawReport, SenderLaw, laws_wanted};
+use ackclock_sim::Scenario;
+
+use super::samples::Recorded;
 use crate::{BadInput, SweepError};
 
 /// Laws in the kernel, each with the senders that it is for.
 #[derive(Debug, Default)]
 pub(crate) struct HeldLaws {
-    held: Vec<(GrowthChoice, Held)>,
+    held: Vec<(String, Held)>,
     /// Laws that somebody with more rights has loaded to stay.
     found: Vec<KernelLaw>,
 }
@@ -23,11 +24,11 @@ impl HeldLaws {
         let input = |error: ackclock_sim::ScenarioError| {
             BadInput::new(format_args!("{}: {}", error.key, error.message))
         };
-        for (key, choice) in laws_wanted(scenario, ends).map_err(input)? {
+        for SenderLaw { key, word, .. } in laws_wanted(scenario, ends).map_err(input)? {
             // A law that has no form for the kernel is refused by the run, which says what there is.
-            let Ok(asked) = find(&choice.spelled()) else { continue };
+            let Ok(asked) = find(&word) else { continue };
             match hold(&asked) {
-                Ok(held) => laws.held.push((choice, held)),
+                Ok(held) => laws.held.push((word, held)),
                 Err(error) => {
                     let staying = asked.kernel_name().ok().filter(|name| is_available(name));
                     let Some(name) = staying else {
@@ -37,7 +38,7 @@ impl HeldLaws {
                         );
                         return Err(BadInput::new(message).into());
                     };
-                    laws.found.push(KernelLaw { choice, name });
+                    laws.found.push(KernelLaw { word, name });
                 }
             }
         }
@@ -45,8 +46,8 @@ impl HeldLaws {
     }
 
     /// A law for the senders of `choice`, whatever module the kernel has.
-    pub(crate) fn add(&mut self, choice: GrowthChoice, held: Held) {
-        self.held.push((choice, held));
+    pub(crate) fn add(&mut self, word: String, held: Held) {
+        self.held.push((word, held));
     }
 
     /// The words for the run.
@@ -54,18 +55,24 @@ impl HeldLaws {
         let held = self
             .held
             .iter()
-            .map(|(choice, held)| KernelLaw { choice: *choice, name: held.loaded().name.clone() });
+            .map(|(word, held)| KernelLaw { word: word.clone(), name: held.loaded().name.clone() });
         held.chain(self.found.iter().cloned()).collect()
+    }
+
+    /// Their records, for the run's samples; `None` if there are none.
+    pub(crate) fn records(&self) -> Option<Arc<dyn LawRecords>> {
+        let records: Vec<_> = self.held.iter().map(|(_, held)| held.records()).collect();
+        (!records.is_empty()).then(|| Arc::new(Recorded(records)) as Arc<dyn LawRecords>)
     }
 
     /// Removes them, and says what they were and did.
     pub(crate) fn finish(self) -> Vec<LawReport> {
-        let held = self.held.into_iter().map(|(choice, held)| {
+        let held = self.held.into_iter().map(|(word, held)| {
             let loaded = held.loaded().clone();
-            let word = choice.spelled();
             let records = held.finish();
             // A recorder's law is the kernel's, of whose steps the records do not have all.
-            let is_ours = find(loaded.object).is_ok_and(|asked| asked.law.wraps.is_empty());
+            let law = ackclock_kernel::laws().iter().find(|law| law.name == loaded.object);
+            let is_ours = law.is_some_and(|law| law.wraps.is_empty());
             let judged = judge(&word, &records).filter(|judged| is_ours && judged.acks > 0);
             LawReport {
                 word,
@@ -83,7 +90,7 @@ impl HeldLaws {
             }
         });
         let found = self.found.into_iter().map(|law| LawReport {
-            word: law.choice.spelled(),
+            word: law.word,
             name: law.name,
             ..LawReport::default()
         });

@@ -69,18 +69,13 @@ fn try_one(asked: &Asked, seconds: f64, cancelled: &dyn Fn() -> bool) -> Result<
     };
     let scenario = crate::from_json(&scenario(&word, seconds)).map_err(SweepError::from)?;
     let ends = ackclock_live::ends(&scenario, [None; 2]);
-    let config = scenario.flows.first().map(ackclock_sim::scenario::Flow::config);
-    let config = config.and_then(Result::ok);
-    let choice = config.map(|config| config.parts.growth);
+    let laws = ackclock_live::sender_laws(&scenario, &ends)
+        .map_err(|error| crate::BadInput::new(format_args!("{}: {}", error.key, error.message)))?;
+    let law = laws.into_iter().next();
+    let word = law.ok_or_else(|| SweepError::Internal("a trial has no sender".to_owned()))?.word;
     let mut held = HeldLaws::default();
-    if asked.law.wraps.is_empty() {
-        // Without the rights a law that root has loaded would do, which a trial is not about.
-        ackclock_kernel::needs()
-            .map_or(Ok(()), |why| Err(refused(ackclock_kernel::KernelError::Lacks(why))))?;
-        held = HeldLaws::of(&scenario, &ends)?;
-    } else if let Some(choice) = choice {
-        held.add(choice, ackclock_kernel::hold(asked).map_err(refused)?);
-    }
+    // Whatever module the kernel has, and whatever law somebody with more rights has loaded.
+    held.add(word, ackclock_kernel::hold(asked).map_err(refused)?);
     let options = Options { laws: held.laws(), ..Options::default() };
     let lived = ackclock_live::run(&scenario, &options, cancelled).map_err(live_error)?;
     let law = held.finish().into_iter().next().unwrap_or_default();

@@ -196,14 +196,31 @@ fn a_law_of_ours_that_the_kernel_has_is_taken_under_its_name_there() {
     let scenario = scenario(r#""variant": "tahoe+iw4", "profile": "linux""#);
     let kernel = [[End::Kernel; 2]];
     let wanted = laws_wanted(&scenario, &kernel).unwrap();
-    let [(key, choice)] = wanted.as_slice() else { panic!("{wanted:?}") };
-    assert_eq!(key, "flow[0].variant");
-    let laws = [KernelLaw { choice: *choice, name: "ack_tahoe1ff".to_owned() }];
+    let [law] = wanted.as_slice() else { panic!("{wanted:?}") };
+    assert_eq!((law.key.as_str(), law.word.as_str()), ("flow[0].variant", "tahoe"));
+    let laws = [KernelLaw { word: law.word.clone(), name: "ack_tahoe1ff".to_owned() }];
     let extras = Extras { laws: &laws, quick_start: false };
     check(&scenario, &kernel, extras).unwrap();
     let settings = settings(&entries(&scenario).unwrap()[0], End::Kernel, extras).unwrap();
     assert_eq!(settings.congestion_control, "ack_tahoe1ff");
     assert_eq!(settings.route.initial_window, Some(4));
+}
+
+#[test]
+fn parts_that_the_kernel_has_no_setting_for_make_a_law_of_ours() {
+    let scenario = scenario(r#""variant": "cubic+iw3+newcwv", "profile": "linux""#);
+    let kernel = [[End::Kernel; 2]];
+    let wanted = laws_wanted(&scenario, &kernel).unwrap();
+    let [law] = wanted.as_slice() else { panic!("{wanted:?}") };
+    assert_eq!(law.word, "cubic(linux)+iw3+newcwv");
+    let error = check(&scenario, &kernel, Extras::default()).unwrap_err();
+    assert!(error.message.contains("without `+newcwv`"), "{}", error.message);
+    let laws = [KernelLaw { word: law.word.clone(), name: "ack_cubic_l1ff".to_owned() }];
+    let extras = Extras { laws: &laws, quick_start: false };
+    check(&scenario, &kernel, extras).unwrap();
+    let settings = settings(&entries(&scenario).unwrap()[0], End::Kernel, extras).unwrap();
+    assert_eq!(settings.congestion_control, "ack_cubic_l1ff");
+    assert_eq!(settings.route.initial_window, Some(3));
 }
 
 #[test]

@@ -1,8 +1,10 @@
-"""The idle cases with the kernel's own restart, on and off (``tcp_slow_start_after_idle``).
+"""The idle cases with the kernel's restart, on and off, and with RFC 2861 and RFC 7661 in it.
 
 Two questions of the study, asked of Linux: what the restart after a silence costs a source of
 messages at a constant rate (the paper's case, its initial window of three segments and its path),
-and what it costs a video whose segments are four seconds apart.
+and what it costs a video whose segments are four seconds apart. ``tcp_slow_start_after_idle`` turns
+the kernel's own rule on and off. CWV and newCWV are laws of ours in the kernel, as root; without
+the rights for them their rows are left out.
 """
 
 from __future__ import annotations
@@ -21,20 +23,28 @@ from ackclock.studies.biswas2010.scenarios import (
     RATE_BPS,
     SHORT_S,
     VIDEO_RTTS_MS,
+    VIDEO_RULES,
     VIDEO_SEGMENT_S,
     VIDEO_SEGMENTS,
     Video,
     path,
 )
-from ackclock.studies.framework.live import Live, Trial, compared
+from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ackclock.results import Run
 
-RULES = {"restart": "Linux", "no restart": "Linux, no restart"}
-"""The kernel's setting and the study's name of the rule."""
+RULES = {
+    "restart": "Linux",
+    "no restart": "Linux, no restart",
+    "CWV": "CWV",
+    "newCWV": "newCWV",
+}
+"""The rule and the study's name of it."""
+OURS = ("CWV", "newCWV")
+"""Rules that the kernel has by laws of ours. They take rights."""
 
 SILENT_AT_S, SPOKEN_S = 4.0, 3.0
 IDLES_S = (1.5, 5.0)
@@ -44,7 +54,7 @@ LIVE_SEGMENTS = 8
 
 def _messages(growth: str, rule: str, idle_s: float) -> ac.Scenario:
     """Return the paper's source on its path, alone: silent once, then seen for three seconds."""
-    suffix = "+linuxidle(norestart)" if rule == "no restart" else ""
+    variant = f"{growth}+iw3{VIDEO_RULES[RULES[rule]]}"
     stop_s = SILENT_AT_S + idle_s + SPOKEN_S
     source = ac.Cbr(
         f"{RATE_BPS} bit/s",
@@ -55,7 +65,7 @@ def _messages(growth: str, rule: str, idle_s: float) -> ac.Scenario:
     return ac.Scenario(
         duration=f"{stop_s + 1:g} s",
         topology=path(SHORT_S),
-        flows=[ac.Flow(f"{growth}+iw3{suffix}", name="messages", profile="linux", app=source)],
+        flows=[ac.Flow(variant, name="messages", profile="linux", app=source)],
     )
 
 
@@ -72,6 +82,10 @@ def _video(growth: str, rule: str, rtt_ms: int) -> ac.Scenario:
     )
 
 
+def _both(_: Path, scenario: ac.Scenario) -> SimAndLive:
+    return SimAndLive(scenario, scenario)
+
+
 def trials(quick: bool) -> list[Trial]:
     """Return the runs."""
     growths = ("cubic",) if quick else ("reno", "cubic")
@@ -80,6 +94,8 @@ def trials(quick: bool) -> list[Trial]:
             f"messages-{growth}-{rule.replace(' ', '-')}-{idle_s:g}",
             {"case": "messages", "growth": growth, "rule": rule, "at": f"{idle_s:g} s of silence"},
             _messages(growth, rule, idle_s),
+            repeat=1 if quick else 3,
+            prepare=_both if rule in OURS else None,
         )
         for growth in growths
         for rule in RULES
@@ -90,6 +106,7 @@ def trials(quick: bool) -> list[Trial]:
             f"video-{growth}-{rule.replace(' ', '-')}-{rtt_ms}",
             {"case": "video", "growth": growth, "rule": rule, "at": f"{rtt_ms} ms"},
             _video(growth, rule, rtt_ms),
+            prepare=_both if rule in OURS else None,
         )
         for growth in growths
         for rule in RULES
@@ -130,7 +147,9 @@ def after_silence(rows: pl.DataFrame) -> pl.DataFrame:
 def draw(rows: pl.DataFrame) -> Figure:
     """Draw the delay of the messages after a silence, and the times that segments took."""
     seen = after_silence(rows)
-    looks = {"restart": COLOURS["blue"], "no restart": COLOURS["orange"]}
+    looks = dict(
+        zip(RULES, (COLOURS[name] for name in ("blue", "orange", "green", "purple")), strict=True)
+    )
     silence, rtt = f"{IDLES_S[0]:g} s of silence", f"{VIDEO_RTTS_MS[-1]} ms"
     with styled():
         made, panels = figure(3.0, 1, 2)
@@ -191,7 +210,8 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
         Prose(
             "The kernel’s Reno and CUBIC between namespaces, over the simulator’s own links with "
             "real packets in them, with <code>tcp_slow_start_after_idle</code> on and off; beside "
-            "them the simulator’s profile <code>linux</code> on the same scenario."
+            "them the simulator’s profile <code>linux</code> on the same scenario. CWV (RFC 2861) "
+            "and newCWV (RFC 7661) are laws of ours inside the kernel."
         ),
         delays,
         segments,
@@ -200,8 +220,9 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
 
 LIVE = Live(
     file=Path(__file__),
-    title="the kernel’s restart, on and off",
-    caption="CUBIC. Thick: simulated, profile linux. Thin: the kernel.",
+    title="the kernel’s restart, on and off, CWV and newCWV",
+    caption="CUBIC. Thick: simulated, profile linux. Thin: the kernel, CWV and newCWV as laws of "
+    "ours in it.",
     trials=trials,
     reduce=reduce,
     draw=draw,

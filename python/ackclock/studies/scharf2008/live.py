@@ -1,8 +1,12 @@
-"""Figures 4 and 6 on real packets: the kernel's slow start and Quick-Start, and our end points'.
+"""Figures 4, 6, 7, 8 and a page of Table I on real packets: the kernel's TCP and our end points.
 
 Around the kernel's own TCP programs of ours speak Quick-Start, as root; without them its rows are
 the slow start that the paper compares with. Our end points speak the options in real bytes, and the
 path's routers change them in place, by the arithmetic of the router in the kernel.
+
+The kernel's programs ask when a connection begins. The three downloads of Figures 7 and 8, one
+connection in the paper, are therefore three; a page is a connection of HTTP/1.1 with two objects,
+the commonest of SURGE's, of the large pages' mean size.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from ackclock.studies.scharf2008.scenarios import (
     LOW_BPS,
     RTTS_S,
     SLOT_S,
+    cross_traffic,
     download,
     path,
     quickstart,
@@ -63,6 +68,37 @@ def _scenario(way: str, rtt_s: float) -> ac.Scenario:
     )
 
 
+TRACES, DOWNLOADS, PAGES = "Figures 4 and 6", "downloads", "pages"
+AT_S, SIZE_BYTES, LONG_S = (1.0, 7.0, 13.0), 10_000_000, 24.0
+"""The three downloads of Figures 7 and 8."""
+PAGE_EVERY_S, PAGE_COUNT, OBJECT_BYTES, OBJECTS = 4.0, 6, 250_000, 2
+"""Pages of Table I: four seconds are longer than any of them."""
+
+
+def _downloads(way: str, *, cross: bool) -> ac.Scenario:
+    variant, profile, endpoint = WAYS[way]
+    asked = download(variant, SIZE_BYTES, at_s=AT_S)
+    return ac.Scenario(
+        duration=f"{LONG_S:g} s",
+        topology=path(RTTS_S[0], first=router(SLOT_S), second=router(SLOT_S)),
+        flows=[],
+        traffic=[replace(asked, profile=profile, endpoint=endpoint)],
+        cross_traffic=cross_traffic() if cross else [],
+    )
+
+
+def _pages(way: str) -> ac.Scenario:
+    variant, profile, endpoint = WAYS[way]
+    at_s = [1 + PAGE_EVERY_S * n for n in range(PAGE_COUNT)]
+    asked = download(variant, OBJECT_BYTES, at_s=at_s, exchanges=OBJECTS)
+    return ac.Scenario(
+        duration=f"{1 + PAGE_EVERY_S * PAGE_COUNT:g} s",
+        topology=path(RTTS_S[1]),
+        flows=[],
+        traffic=[replace(asked, profile=profile, endpoint=endpoint)],
+    )
+
+
 QUICK_KERNEL = "+quickstart"
 """The part that the kernel has by programs of ours. They take rights: without, it is skipped."""
 
@@ -71,48 +107,108 @@ def _both(_: Path, scenario: ac.Scenario) -> SimAndLive:
     return SimAndLive(scenario, scenario)
 
 
+def _trial(kind: str, way: str, name: str, scenario: ac.Scenario, rtt_s: float) -> Trial:
+    variant, profile, _ = WAYS[way]
+    word = way.replace(",", "").replace(" ", "-").replace("/", "")
+    return Trial(
+        f"{name}-{word}-{1000 * rtt_s:g}",
+        {"kind": kind, "case": name, "way": way, "rtt_ms": round(1000 * rtt_s)},
+        scenario,
+        prepare=_both if QUICK_KERNEL in variant and profile == "linux" else None,
+    )
+
+
 def trials(quick: bool) -> list[Trial]:
     """Return the runs."""
-    return [
-        Trial(
-            f"{way.replace(',', '').replace(' ', '-').replace('/', '')}-{1000 * rtt_s:g}",
-            {"way": way, "rtt_ms": round(1000 * rtt_s)},
-            _scenario(way, rtt_s),
-            prepare=_both if QUICK_KERNEL in WAYS[way][0] and WAYS[way][1] == "linux" else None,
-        )
+    high, low = "81.92 Mbit/s", "5.12 Mbit/s"
+    begins = [
+        _trial(TRACES, way, "begins", _scenario(way, rtt_s), rtt_s)
         for rtt_s in (RTTS_S[:1] if quick else RTTS_S)
         for way in WAYS
     ]
+    downloads = [
+        _trial(
+            DOWNLOADS, f"{who}, {high}", f"Figure {8 if cross else 7}",
+            _downloads(f"{who}, {high}", cross=cross), RTTS_S[0],
+        )
+        for cross in (False, True)
+        for who in ("kernel", "ours")
+    ]  # fmt: skip
+    pages = [
+        _trial(PAGES, way, "pages", _pages(way), RTTS_S[1])
+        for way in ("kernel, CUBIC", f"kernel, {low}", f"kernel, {high}",
+                    "ours, slow start", f"ours, {low}", f"ours, {high}")
+    ]  # fmt: skip
+    return begins + (downloads[2:3] if quick else downloads + pages)
+
+
+SCHEMA = {
+    "since_request_s": pl.Float64,
+    "rate_bps": pl.Float64,
+    "request": pl.Int64,
+    "approved_bps": pl.Int64,
+    "took_s": pl.Float64,
+}
+"""A row is a sample of a rate, or a connection: its number, what was approved, how long it took."""
 
 
 def reduce(run: Run) -> pl.DataFrame:
-    """Return the rate at which packets reach the client, by round trips since its request.
+    """Return the rate at which packets reach the client, or a row a connection.
 
-    ``approved_bps`` is what the end that asked was told, if it asked.
+    ``approved_bps`` is what the end that asked was told, if it asked: zero if it was denied.
     """
+    steps = pl.DataFrame(run.quick_start).with_columns(pl.col("step").cast(pl.String))
+    told = steps.filter(pl.col("step") == "approved")
+    approved = dict(zip(told["connection"], told["approved_bps"], strict=True))
+    asked = set(steps.filter(pl.col("step") == "asked")["connection"])
+    samples = pl.DataFrame(run.link_samples)
+    if samples.height == 0:
+        return _connections(run, asked, approved)
     opened = pl.DataFrame(run.connections)["established_s"][0]
-    steps = pl.DataFrame(run.quick_start).filter(pl.col("step").cast(pl.String) == "approved")
-    approved = steps["approved_bps"][0] if steps.height else None
-    samples = pl.DataFrame(run.link_samples).filter(
-        pl.col("direction").cast(pl.String) == "forward"
-    )
-    samples = samples.sort("time_s")
+    samples = samples.filter(pl.col("direction").cast(pl.String) == "forward").sort("time_s")
     return (
         samples.with_columns(
             (pl.col("delivered_flow_packets").diff() * PACKET_BITS / pl.col("time_s").diff()).alias(
                 "rate_bps"
             ),
             (pl.col("time_s") - opened).alias("since_request_s"),
+            pl.lit(0).alias("request"),
+            pl.lit(approved.get(0)).alias("approved_bps"),
+            pl.lit(None).alias("took_s"),
         )
         .filter(pl.col("since_request_s") > 0, pl.col("rate_bps").is_not_null())
-        .select(
-            "since_request_s", "rate_bps", pl.lit(approved, dtype=pl.Int64).alias("approved_bps")
-        )
+        .select(pl.col(name).cast(kind) for name, kind in SCHEMA.items())
+    )
+
+
+def _connections(run: Run, asked: set[int], approved: dict[int, int]) -> pl.DataFrame:
+    """Return a row a connection: from its opening to the last byte of its last object."""
+    objects = pl.DataFrame(run.objects)
+    ends = objects.group_by("connection", maintain_order=True).agg(pl.col("completed_s").max())
+    there = pl.DataFrame(run.connections).select("connection", "opened_s")
+    rows = there.join(ends, on="connection", how="left", maintain_order="left")
+    return pl.DataFrame(
+        [
+            {
+                "since_request_s": None,
+                "rate_bps": None,
+                "request": row["connection"],
+                "approved_bps": approved.get(row["connection"], 0)
+                if row["connection"] in asked
+                else None,
+                "took_s": None
+                if row["completed_s"] is None
+                else row["completed_s"] - row["opened_s"],
+            }
+            for row in rows.iter_rows(named=True)
+        ],
+        schema=SCHEMA,
     )
 
 
 def draw(rows: pl.DataFrame) -> Figure:
     """Draw the rates over the time since the request."""
+    rows = rows.filter(pl.col("kind") == TRACES)
     colours = dict(zip(WAYS, ("green", "purple", "red", "ink", "blue", "orange"), strict=True))
     rtts = rows["rtt_ms"].unique().sort().to_list()
     with styled():
@@ -140,8 +236,11 @@ def draw(rows: pl.DataFrame) -> Figure:
 
 def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
     """Return what the page says."""
-    early = rows.filter(pl.col("since_request_s") <= EARLY_S)
-    asked = rows.filter(pl.col("on") == "live").group_by("way", maintain_order=True)
+    traces = rows.filter(pl.col("kind") == TRACES)
+    downloads = rows.filter(pl.col("kind") == DOWNLOADS)
+    pages = rows.filter(pl.col("kind") == PAGES)
+    early = traces.filter(pl.col("since_request_s") <= EARLY_S)
+    asked = traces.filter(pl.col("on") == "live").group_by("way", maintain_order=True)
     granted = ", ".join(
         f"{names[0]}: {here['approved_bps'][0] / 1e6:.2f} Mbit/s"
         for names, here in asked
@@ -152,7 +251,9 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
             "The paths of Figures 4 and 6 with real packets in them. The kernel’s server begins "
             "with three segments and HyStart, or with what programs around it were approved; our "
             "end points speak RFC 4782 in real bytes, and both routers answer in the packets. "
-            f"Approved live: {granted or 'nothing'}."
+            f"Approved live: {granted or 'nothing'}. After a jump the kernel goes on with its own "
+            "slow start and HyStart, where RFC 4782 and the simulation have limited slow start: "
+            "after a low request it is faster."
         ),
         compared(
             "live-rates",
@@ -163,7 +264,43 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Any, ...]:
             "rate_bps",
             lambda value: f"{value / 1e6:.2f}",
         ),
+        Prose(
+            "Figures 7 and 8, three requests for 81.92 Mbit/s of a connection each, without and "
+            f"with cross-traffic. {_grants(downloads)}"
+        ),
+        compared(
+            "live-downloads",
+            "Downloads of 10 MB",
+            "From the opening of the connection to the last byte, in s.",
+            downloads.with_columns(pl.col("request") + 1),
+            {"case": "figure", "way": "begins with", "request": "request"},
+            "took_s",
+            lambda value: f"{value:.3f}",
+        ),
+        compared(
+            "live-pages",
+            "Pages of two objects of 250 kB",
+            f"Means of {PAGE_COUNT} pages over HTTP/1.1, 200 ms, in s: from the opening of the "
+            "connection to the last byte.",
+            pages,
+            {"way": "begins with"},
+            "took_s",
+            lambda value: f"{value:.3f}",
+        ),
     )
+
+
+def _grants(downloads: pl.DataFrame) -> str:
+    """Return what each request got, simulated and live."""
+    said = []
+    for names, here in downloads.group_by("case", "way", "on", maintain_order=True):
+        case, way, on = names
+        got = ", ".join(
+            f"{rate / 1e6:.2f}" if rate else "nothing"
+            for rate in here.sort("request")["approved_bps"]
+        )
+        said.append(f"{case}, {way}, {'simulated' if on == 'sim' else 'live'}: {got}")
+    return "Approved, in Mbit/s: " + "; ".join(said) + "."
 
 
 LIVE = Live(

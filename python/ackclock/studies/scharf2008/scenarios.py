@@ -266,20 +266,26 @@ def _cross(link: str, rate_bps: float, start_s: float, stop_s: float) -> ac.Cros
     )
 
 
+def cross_traffic() -> list[ac.CrossTraffic]:
+    """Return that of Figure 8.
+
+    30 Mbit/s until the first download is over; 100 Mbit/s from before the third request on.
+    """
+    return [_cross("first", 30e6, 0.0, 5.0), _cross("second", 100e6, 12.0, END_S)]
+
+
 def downloads(*, cross: bool, growth: str) -> ac.Scenario:
     """Return Figure 7 or, with cross-traffic, 8: three downloads of 10 MB, 5 s apart.
 
     As in the paper the threshold becomes the approved window, and silence costs window (RFC 2861).
     """
     variant = GROWTHS[growth] + "+cwv" + quickstart(HIGH_BPS, "approved")
-    # 30 Mbit/s until the first download is over; 100 Mbit/s from before the third request on.
-    others = [_cross("first", 30e6, 0.0, 5.0), _cross("second", 100e6, 12.0, END_S)]
     return ac.Scenario(
         duration=f"{END_S:g} s",
         topology=path(0.1, first=router(), second=router()),
         flows=[],
         traffic=[download(variant, 10_000_000, at_s=(1.0,), exchanges=3, gap_s=5.0)],
-        cross_traffic=others if cross else [],
+        cross_traffic=cross_traffic() if cross else [],
         probes=[
             ac.Probe(link=link, every=f"{SLOT_S:g} s") for link in ("first", "second", "client")
         ],
