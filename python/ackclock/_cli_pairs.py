@@ -22,6 +22,7 @@ __all__ = ["pairwise"]
 
 
 def pairwise(
+    context: typer.Context,
     variants: Annotated[
         list[str], typer.Argument(metavar="VARIANT...", help="The senders, two or more.")
     ],
@@ -57,6 +58,8 @@ def pairwise(
     """
     from ackclock.pairs import METRICS, pairwise as run
 
+    if file is not None:
+        _refuse_beside_a_scenario(context)
     load_laws(law)
     known = [key for key, *_ in METRICS]
     if metric not in known:
@@ -84,6 +87,18 @@ def pairwise(
             printing.tell(f"The figure: {out / 'pairwise.svg'}")
 
 
+def _refuse_beside_a_scenario(context: typer.Context) -> None:
+    """Refuse options of the path that a scenario would leave without effect."""
+    given = [
+        f"--{name}"
+        for name in ("rate", "rtt", "buffer", "duration", "profile")
+        if (source := context.get_parameter_source(name)) is not None
+        and source.name == "COMMANDLINE"
+    ]
+    if given:
+        raise BadInput(f"{', '.join(given)}: not beside --scenario, whose file says it")
+
+
 def _stage(folder: Folder, found: Pairwise, metric: str) -> bool:
     """Write numbers and figure; return False where what draws is not installed, which is said."""
     folder.stage("pairwise.json", json.dumps(found.as_json(), indent=2, allow_nan=False))
@@ -108,11 +123,7 @@ def _print(found: Pairwise, metric: str) -> None:
     for other in found.variants:
         table.add_column(f"beside {other}", justify="right")
     for one in found.variants:
-        cells = []
-        for other in found.variants:
-            value = found.pairs[one, other][metric]
-            ci = "" if value.ci is None else f" ± {value.ci * factor:.{digits}f}"
-            cells.append(f"{value.mean * factor:.{digits}f}{ci}")
+        cells = [found.pairs[one, other][metric].shown(factor, digits) for other in found.variants]
         table.add_row(one, *cells)
     printing.print_table(table)
     printing.tell(f"Means of {found.repeat} runs, with half-widths of 95 % intervals.")

@@ -80,6 +80,8 @@ def suite(
                 quick=quick,
                 threads=threads,
                 progress=lambda key, n, whole: status(f"{key}: case {n + 1} of {whole}"),
+                laws=law or (),
+                told=lambda key, sender, why: printing.say(f"{key}: {sender} is refused: {why}"),
             )
         if folder is not None:
             _write(folder, found)
@@ -156,9 +158,6 @@ def _print(found: SuiteResult) -> None:
         metric = f"{case.metric}, {case.unit}" if case.unit else case.metric
         table.add_row(case.key, metric, cell.variant, cell.text, cell.rule, cell.verdict)
     printing.print_table(table)
-    for cell in found.cells:
-        if cell.verdict == "refused":
-            printing.say(f"{cell.case.key}: {cell.reason}")
     mine = [cell for cell in found.cells if cell.variant in found.variants]
     passed = sum(cell.verdict == "pass" for cell in mine)
     printing.tell(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from ackclock._import_words import Way, Words, is_number, ms, quantity
 from ackclock._nearest import nearest
@@ -14,6 +15,8 @@ __all__ = ["of_mahimahi"]
 def of_mahimahi(lines: Sequence[str], _: bool) -> list[Way]:
     up, down = Way(), Way()
     words = Words(" ".join(lines))
+    if not words.peek().startswith("mm-"):
+        raise BadInput("import: no shell in it, expected a line as `mm-delay 40 mm-link a b`")
     # The program that runs inside follows the shells.
     while words and (word := words.take("")).startswith("mm-"):
         read = _SHELLS.get(word)
@@ -23,13 +26,21 @@ def of_mahimahi(lines: Sequence[str], _: bool) -> list[Way]:
     for way in (up, down):
         if way.keys.get("queue") == {"kind": "droptail"}:
             way.notes.append("`droptail` without a size: nothing limits what waits")
-    if not up.keys and up.delay_s == 0:
-        raise BadInput("import: no shell in it, expected a line as `mm-delay 40 mm-link a b`")
     return [up, down]
 
 
+_DIRECTIONS = ("uplink", "downlink")
+
+
+def _direction(words: Words, of: str) -> str:
+    word = words.take(of)
+    if word not in _DIRECTIONS:
+        raise BadInput(f"import: {of}: found `{word}`{nearest(word, _DIRECTIONS)}")
+    return word
+
+
 def _mm_loss(words: Words, up: Way, down: Way) -> None:
-    way = up if words.take("mm-loss") == "uplink" else down
+    way = up if _direction(words, "mm-loss") == "uplink" else down
     share = quantity(words.take("mm-loss"), {"": 1.0}, "mm-loss", "0.01")
     if share > 1:
         raise BadInput(f"import: mm-loss: found `{share:g}`, expected at most 1")
@@ -51,7 +62,7 @@ def _mm_link(words: Words, up: Way, down: Way) -> None:
 
 def _mm_delay(words: Words, up: Way, down: Way) -> None:
     value = words.take("mm-delay")
-    file = words.take_if(lambda word: not word.startswith(("mm-", "-")) and not is_number(word))
+    file = words.take("mm-delay") if _names_a_file(words) else None
     for way in (up, down):
         if file is None:
             way.delay_s += quantity(value, {"": 1e-3}, "mm-delay", "40")
@@ -60,6 +71,14 @@ def _mm_delay(words: Words, up: Way, down: Way) -> None:
             every = ms(quantity(value, {"": 1e-3}, "mm-delay", "10"))
             way.keys["jitter"] = {"kind": "trace", "file": file, "every": every}
             way.notes.append("LeoReplayer reorders where the delay falls; here packets do not")
+
+
+def _names_a_file(words: Words) -> bool:
+    """Return True if the next word is LeoReplayer's file, and not a program that runs inside."""
+    word, *rest = [*words.words[words.at :], ""]
+    if not word or word.startswith(("mm-", "-")) or is_number(word):
+        return False
+    return rest[0].startswith("mm-") or "." in Path(word).name or Path(word).is_file()
 
 
 def _mm_queues(words: Words, up: Way, down: Way) -> None:
@@ -92,10 +111,10 @@ def _outages(shell: str) -> Callable[[Words, Way, Way], None]:
     """Return a reader of a shell whose link is on and off by turns."""
 
     def read(words: Words, up: Way, _: Way) -> None:
-        direction = {"uplink": "forward", "downlink": "reverse"}.get(words.take(shell))
-        if direction is None:
-            raise BadInput(f"import: {shell}: expected `uplink` or `downlink`")
+        direction = "forward" if _direction(words, shell) == "uplink" else "reverse"
         on, off = (quantity(words.take(shell), {"": 1.0}, shell, "5") for _ in range(2))
+        if not (on > 0 and off > 0):
+            raise BadInput(f"import: {shell}: found `{on:g} {off:g}`, expected times above 0")
         if "outage" in up.keys:
             up.notes.append(f"a second outage, `{shell}` of {on:g} s and {off:g} s")
             return

@@ -1,11 +1,11 @@
-"""Ways from lines of Linux's ``tc``: netem, tbf, htb, police, and the disciplines below."""
+"""Ways from lines of Linux's ``tc``: netem, tbf, htb, police, and the disciplines below them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ackclock._import_queues import cake, drr, fq_pie, head_drop, prio, sfq
+from ackclock._import_queues import QUEUES, leaf
 from ackclock._import_words import (
     Way,
     Words,
@@ -27,6 +27,8 @@ __all__ = ["FREE_BPS", "of_tc"]
 
 #: A burst of a packet or two is a link of this rate, in bytes.
 _PLAIN_BURST = 3000
+#: The bytes of a full packet with its Ethernet header, which tc counts.
+_FRAME_BYTES = 1514
 #: The rate of a link that nothing limits.
 FREE_BPS = 1e9
 #: The words around a discipline that stand alone.
@@ -122,6 +124,11 @@ class _Tc:
         if not any(self.kinds.values()):
             raise BadInput("import: no discipline in it, expected a line as `netem delay 20ms`")
         devices = [device for device in self.ways if self.kinds[device]]
+        for device in devices:
+            way = self.ways[device]
+            if "htb" in self.kinds[device] and way.rate_bps is not None and "queue" not in way.keys:
+                limit = leaf(way, "a class of `htb` without a discipline below it")
+                way.keys["queue"] = droptail(limit)
         if len(devices) > len(("there", "back")):
             named = ", ".join(f"`{device}`" for device in devices)
             raise BadInput(f"import: found lines of {named}; expected one device or two")
@@ -383,7 +390,14 @@ def _tbf(words: Words, way: Way, _: bool) -> None:
         raise BadInput("import: tbf: expected `limit` or `latency`")
     rate, burst = given["rate"], given["burst"]
     way.rate_bps = rate
-    if burst > _PLAIN_BURST:
+    if burst < _FRAME_BYTES:
+        way.notes.append(
+            f"`tbf burst` of {round(burst)} B: Linux drops every larger packet, and a full one has "
+            f"{_FRAME_BYTES} B; here a plain link of the rate"
+        )
+    elif burst <= _PLAIN_BURST:
+        way.notes.append(f"`tbf burst` of {round(burst)} B: here a plain link of the rate")
+    else:
         peak = given.get("peakrate", max(FREE_BPS, 10 * rate))
         way.keys["channel"] = {"kind": "shaper", "burst": f"{round(burst)} B", "peak": bps(peak)}
     limit = given.get("limit")
@@ -413,56 +427,74 @@ def _htb(words: Words, way: Way, _: bool) -> None:
         way.notes.append("`htb rate`: a class alone sends at its `ceil`")
 
 
+#: Words for the size of the largest packet.
+_LARGEST = ("mtu", "minburst")
+#: Actions of policers that drop, and that do not.
+_DROPPING = ("drop", "shot")
+_PASSING = ("ok", "pass", "pipe", "continue")
+
+
 def _police(words: Words, way: Way, _: bool) -> None:
-    policer: dict[str, Any] = {"kind": "policer"}
+    given, action = _police_words(words, way)
+    exceeding, *rest = action.split("/", 1)
+    if not {"rate", "burst"} <= given.keys():
+        raise BadInput("import: police: expected `rate` and `burst`")
+    if rest and rest[0] in _DROPPING:
+        raise BadInput("import: police: packets that conform are dropped, too: nothing passes")
+    if exceeding in _PASSING:
+        way.notes.append(f"`police`, whose action `{exceeding}` drops nothing")
+        return
+    if exceeding == "reclassify":
+        way.notes.append(
+            "`reclassify`, the action of `police` where none is named: Linux asks its filters "
+            "again, and drops at last what none but this one takes; here it is dropped at once"
+        )
+    way.keys["queue"] = _policer(given, way)
+
+
+def _police_words(words: Words, way: Way) -> tuple[dict[str, float], str]:
+    """Return the quantities of a policer, and its action."""
+    given: dict[str, float] = {}
+    action = "reclassify"
+    readers: Mapping[str, Callable[[str, str], float]] = {
+        "rate": rate_of,
+        "peakrate": rate_of,
+        **dict.fromkeys((*_BURSTS, *_LARGEST), lambda text, of: size_of(text.split("/")[0], of)),
+    }
+    actions = (*_DROPPING, "reclassify", *_PASSING)
     while words:
         word = words.take("police")
-        if word == "rate":
-            policer["rate"] = bps(rate_of(words.take(word), "police rate"))
-        elif word in _BURSTS:
-            policer["burst"] = f"{round(size_of(words.take(word).split('/')[0], 'police burst'))} B"
-        elif word == "peakrate":
-            policer["peak"] = bps(rate_of(words.take(word), "police peakrate"))
+        if word in readers:
+            key = "burst" if word in _BURSTS else "mtu" if word in _LARGEST else word
+            given[key] = readers[word](words.take(word), f"police {word}")
         elif word in _PASSED:
-            words.take(word)
+            way.notes.append(f"`police {word} {words.take(word)}`")
         elif word == "conform-exceed":
             action = words.take(word)
-            if not action.startswith("drop"):
-                way.notes.append(f"`police`, whose `conform-exceed {action}` drops nothing")
-                return
-        elif word not in ("drop", "flowid", ":1"):
-            known = ("rate", "burst", "peakrate", "mtu", "conform-exceed", "drop")
+            if not set(action.split("/")) <= set(actions):
+                raise BadInput(f"import: police conform-exceed: `{action}` has no counterpart")
+        elif word in actions:
+            action = word
+        elif word not in ("flowid", "classid") and not word.startswith(":"):
+            known = (*readers, *_PASSED, "conform-exceed", *actions)
             raise BadInput(f"import: police has no `{word}`{nearest(word, known)}")
-    way.keys["queue"] = policer
+    return given, action
 
 
-def _queue(kind: str, **names: str) -> Callable[[Words, Way, bool], None]:
-    """Return a reader of a discipline whose keywords have these names here."""
-
-    def read(words: Words, way: Way, _: bool) -> None:
-        queue: dict[str, Any] = {"kind": kind}
-        while words:
-            word = words.take(kind)
-            key = names.get(word)
-            if word in ("ecn", "noecn"):
-                queue["ecn"] = word == "ecn"
-            elif word == "limit":
-                limit = words.take(word)
-                packets = kind != "droptail" or names.get("limit") == "packets"
-                unit = "packet" if packets else "B"
-                value = float(limit) if packets else size_of(limit, f"{kind} limit")
-                queue["limit"] = f"{value:.12g} {unit}"
-            elif key in ("target", "interval", "update"):
-                queue[key] = ms(time_of(words.take(word), f"{kind} {word}", 1e-6))
-            elif key == "quantum":
-                queue[key] = f"{words.take(word)} B"
-            elif key == "queues":
-                queue[key] = int(words.take(word))
-            elif words:
-                way.notes.append(f"`{kind} {word} {words.take(word)}`")
-        way.keys["queue"] = queue
-
-    return read
+def _policer(given: Mapping[str, float], way: Way) -> dict[str, Any]:
+    policer = {"kind": "policer", "rate": bps(given["rate"]), "burst": f"{round(given['burst'])} B"}
+    mtu = given.get("mtu")
+    if "peakrate" in given:
+        if mtu is None:
+            raise BadInput("import: police: expected `mtu` beside `peakrate`")
+        # The bucket of the peak rate holds one largest packet.
+        policer |= {"peak": bps(given["peakrate"]), "peak_burst": f"{round(mtu)} B"}
+    elif mtu is not None and mtu < _FRAME_BYTES:
+        way.notes.append(
+            f"`police mtu` of {round(mtu)} B, above which Linux drops every packet: here by the "
+            "rate alone"
+        )
+    return policer
 
 
 _DISCIPLINES: Mapping[str, Callable[[Words, Way, bool], None]] = {
@@ -470,18 +502,5 @@ _DISCIPLINES: Mapping[str, Callable[[Words, Way, bool], None]] = {
     "tbf": _tbf,
     "htb": _htb,
     "police": _police,
-    "fq_codel": _queue(
-        "fq_codel", target="target", interval="interval", quantum="quantum", flows="queues"
-    ),
-    "codel": _queue("codel", target="target", interval="interval"),
-    "cake": cake,
-    "fq_pie": fq_pie,
-    "sfq": sfq,
-    "drr": drr,
-    "prio": prio,
-    "pfifo_head_drop": head_drop,
-    "pie": _queue("pie", target="target", tupdate="update"),
-    "pfifo": _queue("droptail", limit="packets"),
-    "bfifo": _queue("droptail", limit="bytes"),
-    "pfifo_fast": _queue("droptail", limit="packets"),
+    **QUEUES,
 }

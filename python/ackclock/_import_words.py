@@ -11,6 +11,7 @@ from typing import Any
 from ackclock.errors import BadInput
 
 __all__ = [
+    "MOST_SIZE",
     "Way",
     "Words",
     "bps",
@@ -110,20 +111,30 @@ _TIMES: Mapping[str, float] = {
 }
 
 
-def quantity(text: str, units: Mapping[str, float], of: str, example: str) -> float:
+#: The largest size of tc, and the largest whole number.
+MOST_SIZE = 2**32 - 1
+
+
+def quantity(
+    text: str, units: Mapping[str, float], of: str, example: str, most: float = 2.0**64
+) -> float:
+    """Return a value; ``most`` is what tc has room for."""
     found = _NUMBER.fullmatch(text)
     factor = units.get(found[2].lower()) if found else None
     if found is None or factor is None:
         raise BadInput(f"import: {of}: found `{text}`, expected a value such as {example}")
-    return float(found[1]) * factor
+    value = float(found[1]) * factor
+    if not value <= most:
+        raise BadInput(f"import: {of}: found `{text}`, expected at most {most:.0f}")
+    return value
 
 
 def rate_of(text: str, of: str) -> float:
     return quantity(text, _RATES, of, "20mbit")
 
 
-def size_of(text: str, of: str) -> float:
-    return quantity(text, _SIZES, of, "32kb")
+def size_of(text: str, of: str, example: str = "32kb") -> float:
+    return quantity(text, _SIZES, of, example, MOST_SIZE)
 
 
 def time_of(text: str, of: str, bare: float) -> float:

@@ -74,8 +74,17 @@ class Value:
 
     @property
     def text(self) -> str:
-        """Return the mean and its interval."""
+        """Return the mean and its interval; a dash where there is none."""
+        if not math.isfinite(self.mean):
+            return "–"
         return f"{self.mean:.6g}" + ("" if self.ci is None else f" ± {self.ci:.2g}")
+
+    def shown(self, factor: float, digits: int) -> str:
+        """Return the mean and its interval, times a factor; a dash where there is none."""
+        if not math.isfinite(self.mean):
+            return "–"
+        ci = "" if self.ci is None else f" ± {self.ci * factor:.{digits}f}"
+        return f"{self.mean * factor:.{digits}f}{ci}"
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,12 @@ class Estimate:
     n: int
 
 
-def estimate(values: Iterable[float]) -> Estimate:
-    """Return the mean of finite values and the half-width of its 95 % t-interval."""
-    data = [float(value) for value in values]
+def estimate(values: Iterable[float | None]) -> Estimate:
+    """Return the mean of finite values and the half-width of its 95 % t-interval.
+
+    ``None`` is a value that a run does not have, such as a delay where nothing was sent.
+    """
+    data = [float(value) for value in values if value is not None]
     data = [value for value in data if math.isfinite(value)]
     count = len(data)
     if count == 0:

@@ -18,6 +18,7 @@ from ackclock.events import Probe
 from ackclock.writing import Folder
 
 if TYPE_CHECKING:
+    from ackclock.flows import Flow
     from ackclock.results import Run
     from ackclock.scenario import Scenario
 
@@ -25,10 +26,11 @@ __all__ = ["FORMATS", "Format", "export", "probed"]
 
 Format = Literal["qlog", "flent", "xplot"]
 FORMATS: tuple[Format, ...] = ("qlog", "flent", "xplot")
-#: The bytes of a pure ACK with timestamps.
-_ACK_BYTES = 52
-#: The bytes of headers in front of a segment's payload.
-_HEADER_BYTES = 52
+#: The bytes of a full packet.
+_PACKET_BYTES = 1500
+#: The bytes of the headers of IP and TCP, and of TCP's timestamps, which a pure ACK has, too.
+_HEADER_BYTES = {"ipv4": 40, "ipv6": 60}
+_TIMESTAMP_BYTES = 12
 #: The time between two values of a flent file, in seconds, as flent has it.
 _STEP_S = 0.2
 #: States of qlog by the events of a flow (draft-ietf-quic-qlog-quic-events §7.4).
@@ -114,11 +116,12 @@ class Packet:
 
 @dataclass(frozen=True)
 class FlowStory:
-    """A flow: its samples as steps, its events, its segment size in bytes, its file's name."""
+    """A flow: its samples as steps, its events, sizes in bytes, its file's name."""
 
     name: str
     file: str
     mss: int
+    header: int
     steps: list[Step]
     events: list[dict[str, Any]]
 
@@ -135,10 +138,30 @@ def _flows(run: Run) -> list[FlowStory]:
     for row in run.rows("flow_events"):
         events.setdefault(row["flow"], []).append(row)
     files = _file_names(list(samples))
+    plans = {flow.name: flow for flow in run.scenario.flows}
     return [
-        FlowStory(name, files[name], _mss(rows), list(_steps(rows)), events.get(name, []))
+        FlowStory(
+            name,
+            files[name],
+            _mss(rows),
+            _header(plans.get(name), _mss(rows)),
+            list(_steps(rows)),
+            events.get(name, []),
+        )
         for name, rows in samples.items()
     ]
+
+
+def _header(flow: Flow | None, mss: int) -> int:
+    """Return the bytes in front of a segment's payload.
+
+    A kernel's flow has timestamps whatever the scenario says; its full segment shows it.
+    """
+    header = _HEADER_BYTES["ipv4" if flow is None else flow.network]
+    asked = flow is not None and flow.tcp is not None and flow.tcp.timestamps
+    if asked or mss == _PACKET_BYTES - header - _TIMESTAMP_BYTES:
+        return header + _TIMESTAMP_BYTES
+    return header
 
 
 def _mss(rows: Sequence[Mapping[str, Any]]) -> int:
@@ -221,11 +244,15 @@ def _qlog_events(flow: FlowStory) -> list[dict[str, Any]]:
     def add(time_s: float, name: str, data: dict[str, Any]) -> None:
         found.append((time_s, {"time": round(1e3 * time_s, 6), "name": name, "data": data}))
 
+    if flow.steps:
+        first = flow.steps[0]
+        name = "recovery:congestion_state_updated"
+        add(first.time_s, name, {"new": _first_state(first.row)})
     for step in flow.steps:
         if step.acked:
             acks += 1
             frame = {"frame_type": "ack", "acked_ranges": _ranges(step.acked)}
-            add(step.time_s, "transport:packet_received", _packet(acks, _ACK_BYTES, frame))
+            add(step.time_s, "transport:packet_received", _packet(acks, flow.header, frame))
         for each in step.lost:
             header = {"packet_type": "1RTT", "packet_number": each.number}
             trigger = "pto_expired" if step.time_s in timeouts else "reordering_threshold"
@@ -240,7 +267,7 @@ def _qlog_events(flow: FlowStory) -> list[dict[str, Any]]:
             add(
                 step.time_s,
                 "transport:packet_sent",
-                _packet(each.number, each.length + _HEADER_BYTES, frame),
+                _packet(each.number, each.length + flow.header, frame),
             )
         add(step.time_s, "recovery:metrics_updated", _qlog_metrics(step.row, flow.mss))
     for event in flow.events:
@@ -249,6 +276,13 @@ def _qlog_events(flow: FlowStory) -> list[dict[str, Any]]:
             add(event["time_s"], "recovery:congestion_state_updated", {"new": state})
     found.sort(key=lambda pair: pair[0])
     return [event for _, event in found]
+
+
+def _first_state(row: Mapping[str, Any]) -> str:
+    """Return the state in which a flow begins: slow start while cwnd is below ssthresh."""
+    cwnd, ssthresh = row["cwnd_segments"], row["ssthresh_segments"]
+    below = cwnd is None or ssthresh is None or cwnd < ssthresh
+    return "slow_start" if below else "congestion_avoidance"
 
 
 def _packet(number: int, length: int, frame: Mapping[str, Any]) -> dict[str, Any]:

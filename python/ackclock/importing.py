@@ -5,9 +5,12 @@ A line becomes a link; words that have no counterpart are told, and never left o
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ackclock import _core
 from ackclock._import_mahimahi import of_mahimahi
 from ackclock._import_tc import FREE_BPS, of_tc
 from ackclock._import_words import Way, bps, ms
@@ -53,14 +56,32 @@ def import_lines(kind: str, lines: Sequence[str], *, exact: bool = False) -> Imp
     Raises
     ------
     BadInput
-        A line that cannot be read: the word, and what was expected.
+        A line that cannot be read: the word, and what was expected; or a link that cannot be run,
+        such as one whose trace is no file.
     """
     reader = KINDS.get(kind)
     if reader is None:
         raise BadInput(f"import: found `{kind}`, expected `netem` or `mahimahi`")
     ways = reader(lines, exact)
     notes = tuple(dict.fromkeys(note for way in ways for note in way.notes))
-    return Imported(_toml(lines, ways, notes), notes)
+    toml = _toml(lines, ways, notes)
+    _check(toml)
+    return Imported(toml, notes)
+
+
+#: The beginning of the keys of the link in what the core says.
+_LINK = "topology.link[0]."
+
+
+def _check(toml: str) -> None:
+    """Refuse a scenario that could not be run."""
+    try:
+        _core.check_scenario(json.dumps(tomllib.loads(toml)))
+    except BadInput as error:
+        told = str(error)
+        if told.startswith(_LINK):
+            told = f"the link's {told.removeprefix(_LINK)}"
+        raise BadInput(f"import: {told}") from None
 
 
 #: The kinds of lines that can be read.

@@ -249,8 +249,16 @@ def load_law(name: str, source: str | os.PathLike[str] | int) -> None:
     file, colon, chosen = path.partition(".py:")
     if colon or path.endswith(".py"):
         register_law(name, _from_python(name, Path(f"{file}.py" if colon else path), chosen))
-    else:
+        return
+    try:
         _core.load_law(name, path)
+    except BadInput as error:
+        if "dlopen" in str(error) and ".so" not in Path(path).name and Path(path).is_file():
+            raise BadInput(
+                f"law `{name}`: {path}: found no law, expected a shared library (.so) or a file of "
+                "Python (.py)"
+            ) from None
+        raise
 
 
 def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:

@@ -126,7 +126,7 @@ class Pairwise:
     def _repr_html_(self) -> str:
         cells = [
             {"share, %": one}
-            | {other: _text(self.pairs[one, other]["share"], 100, 1) for other in self.variants}
+            | {other: self.pairs[one, other]["share"].shown(100, 1) for other in self.variants}
             for one in self.variants
         ]
         table = html_table(cells, ["share, %", *self.variants], total=len(cells))
@@ -194,6 +194,7 @@ def pairwise(
     made = [
         _beside(base, one, other, base.seed + n) for one, other in couples for n in range(repeat)
     ] + [_alone(base, one, base.seed + n) for one in senders for n in range(repeat)]
+    _check(base, senders)
     api.check_runs("pairwise: repeat", [_beside(base, *couples[0], base.seed)], len(made))
 
     def tell(done: int) -> None:
@@ -234,6 +235,19 @@ def _given(scenario: Scenario | str | os.PathLike[str]) -> Scenario:
         count = sum(flow.count for flow in scenario.flows)
         raise BadInput(f"pairwise: flow: found {count}, expected two flows")
     return scenario
+
+
+def _check(base: Scenario, senders: Sequence[str]) -> None:
+    """Refuse a sender or a key that cannot be used, by its own name, before all runs are made."""
+    for sender in senders:
+        for scenario in (_alone(base, sender, base.seed), _beside(base, sender, sender, base.seed)):
+            try:
+                _core.check_scenario(scenario.to_json())
+            except BadInput as error:
+                key, colon, why = str(error).partition(": ")
+                if key in ("flow[0].variant", "flow[1].variant"):
+                    raise BadInput(f"pairwise: {why}") from None
+                raise BadInput(f"pairwise: {key}{colon}{why}") from None
 
 
 def _beside(base: Scenario, one: str, other: str, seed: int) -> Scenario:
@@ -283,7 +297,8 @@ def _values(
     mine: Sequence[float], its: Sequence[float], links: Sequence[dict[str, Any]], alone: float
 ) -> dict[str, Value]:
     both = [a + b for a, b in zip(mine, its, strict=True)]
-    seen = {
+    # A link that nothing left has no delay.
+    seen: dict[str, list[float | None]] = {
         "share": [a / total if total else math.nan for a, total in zip(mine, both, strict=True)],
         "goodput_bps": list(mine),
         "harm": [harm(alone, a) for a in mine],
@@ -303,10 +318,3 @@ def _values(
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _text(value: Value, factor: float, digits: int) -> str:
-    if not math.isfinite(value.mean):
-        return "–"
-    ci = "" if value.ci is None else f" ± {value.ci * factor:.{digits}f}"
-    return f"{value.mean * factor:.{digits}f}{ci}"

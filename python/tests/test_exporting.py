@@ -85,6 +85,9 @@ def test_qlog_tells_what_the_run_did(run: ac.Run, trace: dict[str, Any]) -> None
     assert 14_600 in windows
     states = [each["new"] for each in named(trace, "recovery:congestion_state_updated")]
     assert "recovery" in states
+    # A flow begins in slow start; 1460 bytes and the headers of IPv4 and TCP are a packet of 1500.
+    assert states[0] == "slow_start"
+    assert max(packet["raw"]["length"] for packet in sent) == 1500
 
 
 def test_a_flent_file(run: ac.Run, tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ import ackclock as ac
 from ackclock.importing import import_lines
 from support import Answer
 
+LENGTH = "the length of the device's queue: 1000 packets, Linux's own, for"
+
 
 def link(kind: str, *lines: str, exact: bool = False) -> dict[str, Any]:
     """Return the link of imported lines, which can be run."""
@@ -165,7 +167,13 @@ def test_a_class_alone_sends_at_its_ceiling() -> None:
     assert set(imported.notes) == {
         "`htb burst 15k`",
         "`htb rate`: a class alone sends at its `ceil`",
+        f"{LENGTH} a class of `htb` without a discipline below it",
     }
+    # tc-htb(8): a class has pfifo, which holds as much as the device's queue, 1000 packets.
+    assert link("netem", line)["queue"] == {"kind": "droptail", "limit": "1000 packet"}
+    # netem below it has a limit of its own; and here it comes first.
+    below = "tc qdisc add dev e parent 1:30 netem delay 10ms limit 50"
+    assert link("netem", line, below)["queue"]["limit"] == "45 packet"
 
 
 def test_a_class_of_htb_with_fq_codel() -> None:
@@ -238,8 +246,46 @@ def test_a_class_of_htb_with_fq_codel() -> None:
                 "drop": "head",
             },
         ),
-        ("drr quantum 600", {"kind": "drr", "quantum": "600 B"}),
-        ("prio bands 3 priomap 1 2 2 2 1 2 0 0", {"kind": "prio"}),
+        ("drr quantum 600", {"kind": "drr", "quantum": "600 B", "limit": "1000 packet"}),
+        ("prio bands 3 priomap 1 2 2 2 1 2 0 0", {"kind": "prio", "limit": "1000 packet"}),
+        # A device's queue holds 1000 packets (txqueuelen); `tc qdisc show` has 1514000b for bfifo.
+        ("pfifo", {"kind": "droptail", "limit": "1000 packet"}),
+        ("pfifo_fast", {"kind": "droptail", "limit": "1000 packet"}),
+        ("bfifo", {"kind": "droptail", "limit": "1514000 B"}),
+        ("pfifo_head_drop", {"kind": "droptail", "drop": "head", "limit": "1000 packet"}),
+        # pfifo's limit is read as a size is.
+        ("pfifo limit 1k", {"kind": "droptail", "limit": "1024 packet"}),
+        # tc-codel(8), tc-pie(8): 1000 packets by default.
+        (
+            "codel ce_threshold 1ms ecn",
+            {"kind": "codel", "limit": "1000 packet", "ce_threshold": "1 ms", "ecn": True},
+        ),
+        (
+            "fq_codel ce_threshold 500 drop_batch 32 quantum 300",
+            {"kind": "fq_codel", "ce_threshold": "0.5 ms", "drop_batch": 32, "quantum": "300 B"},
+        ),
+        (
+            "pie bytemode ecn",
+            {"kind": "pie", "limit": "1000 packet", "byte_mode": True, "ecn": True},
+        ),
+        (
+            "pie nobytemode noecn dq_rate_estimator",
+            {
+                "kind": "pie",
+                "limit": "1000 packet",
+                "byte_mode": False,
+                "ecn": False,
+                "estimate": "departure_rate",
+            },
+        ),
+        # In sixteenths: 2 and 20 are RFC 8033's 0.125 and 1.25.
+        (
+            "pie alpha 3 beta 40 limit 50",
+            {"kind": "pie", "limit": "50 packet", "alpha": 0.1875, "beta": 2.5},
+        ),
+        # The last word counts.
+        ("cake wash nowash ack-filter no-ack-filter ingress egress", {"kind": "cake"}),
+        ("cake bandwidth 5mbit unlimited nowash wash", {"kind": "cake", "wash": True}),
         ("pfifo_head_drop limit 40", {"kind": "droptail", "drop": "head", "limit": "40 packet"}),
     ],
 )
@@ -265,9 +311,54 @@ def test_a_policer() -> None:
     )
     policer = {"kind": "policer", "rate": "10 Mbit/s", "burst": "102400 B"}
     assert link("netem", line)["queue"] == policer
+    assert not import_lines("netem", [line]).notes
 
 
-def test_shells_of_mahimahi() -> None:
+def test_the_peak_bucket_of_a_policer_is_its_mtu() -> None:
+    # tc-police(8): the second bucket holds one largest packet, here 2 x 1024 B.
+    one = link("netem", "police rate 5mbit burst 10k peakrate 10mbit mtu 2k drop")
+    assert one["queue"] == {
+        "kind": "policer",
+        "rate": "5 Mbit/s",
+        "burst": "10240 B",
+        "peak": "10 Mbit/s",
+        "peak_burst": "2048 B",
+    }
+
+
+@pytest.mark.parametrize("words", ["", " reclassify", " conform-exceed reclassify/ok"])
+def test_a_policer_without_drop_is_told(words: str) -> None:
+    # tc-police(8): reclassify is the default of what exceeds.
+    imported = import_lines("netem", [f"police rate 5mbit burst 10k{words}"])
+    assert "policer" in imported.toml
+    assert "`reclassify`" in imported.notes[0]
+
+
+def test_a_policer_that_passes_all_is_none() -> None:
+    imported = import_lines("netem", ["police rate 5mbit burst 10k mpu 64 conform-exceed pipe"])
+    assert "policer" not in imported.toml
+    assert imported.notes == ("`police mpu 64`", "`police`, whose action `pipe` drops nothing")
+
+
+def test_words_that_take_back_others_leave_no_note() -> None:
+    for line in ("cake nat nonat", "fq_pie dq_rate_estimator no_dq_rate_estimator"):
+        assert not import_lines("netem", [line]).notes
+    assert import_lines("netem", ["cake nonat nat"]).notes == ("`cake nat`",)
+
+
+def test_a_burst_of_a_packet_is_told() -> None:
+    # A frame of 1500 B and its header are 1514 B: tbf drops what is larger than its bucket.
+    small = import_lines("netem", ["tbf rate 10mbit burst 1500 latency 50ms"])
+    assert "burst` of 1500 B: Linux drops every larger packet" in small.notes[0]
+    one = import_lines("netem", ["tbf rate 10mbit burst 1540 latency 50ms"])
+    assert one.notes == ("`tbf burst` of 1540 B: here a plain link of the rate",)
+    assert "shaper" not in small.toml + one.toml
+
+
+def test_shells_of_mahimahi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("up.trace", "down.trace"):
+        Path(name).write_text("1\n2\n", encoding="utf-8")
     line = (
         "mm-delay 40 mm-loss uplink 0.01 mm-link up.trace down.trace --uplink-queue=droptail "
         '--uplink-queue-args="packets=100" -- bash'
@@ -283,9 +374,13 @@ def test_shells_of_mahimahi() -> None:
     assert link("mahimahi", first)["queue"] == {"kind": "droptail", "limit": "15000 B"}
     twice = "mm-loss uplink 0.1 mm-loss uplink 0.1"
     assert abs(link("mahimahi", twice)["loss"] - 0.19) < 1e-12
+    # A shell of the way back alone; and a program that runs in the shell, which is no file.
+    assert link("mahimahi", "mm-loss downlink 0.5")["reverse"]["loss"] == 0.5
+    assert link("mahimahi", "mm-delay 40 bash")["delay"] == "40 ms"
 
 
-def test_a_folder_of_leoreplayer(tmp_path: Path) -> None:
+def test_a_folder_of_leoreplayer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "delay_1.txt").write_text("20\n30.5\n", encoding="utf-8")
     (tmp_path / "bw_1.txt").write_text("1\n2\n3\n", encoding="utf-8")
     line = "mm-delay 10 delay_1.txt mm-loss uplink 0.002 mm-link bw_1.txt bw_1.txt"
@@ -315,8 +410,26 @@ def test_a_folder_of_leoreplayer(tmp_path: Path) -> None:
         ("netem", "tc qdisc add dev eth0 root", "no discipline in it"),
         ("mahimahi", "mm-loss uplink 1.5", "mm-loss: found `1.5`, expected at most 1"),
         ("mahimahi", "mm-link a b mm-link c d", "a second `mm-link` has no counterpart"),
+        ("mahimahi", "mm-link a b", "the link's channel.file: `a`: no such file"),
+        ("mahimahi", "mm-delay 10 missing.txt", "the link's jitter.file: `missing.txt`: no such"),
+        ("mahimahi", "mm-delay 10 late mm-loss uplink 0", "the link's jitter.file: `late`: no"),
+        ("mahimahi", "mm-onoff uplink 1 0", "mm-onoff: found `1 0`, expected times above 0"),
+        ("mahimahi", "mm-loss sideways 0.5", "mm-loss: found `sideways`, expected one of uplink"),
+        ("mahimahi", "bash", "no shell in it"),
+        ("netem", "pfifo limit -3", "pfifo limit: found `-3`, expected a value such as 100"),
+        ("netem", f"pfifo limit {10**20 - 1}", "expected at most 4294967295"),
+        ("netem", f"codel limit {'9' * 5000}", "expected at most 4294967295"),
+        ("netem", "codel limit many", "codel limit: found `many`, expected a whole number"),
+        ("netem", "codel limit 0", "the link's queue.limit: expected more than 0"),
+        ("netem", "codel delay 5ms", "codel has no `delay`"),
+        ("netem", "pfifo_fast limit 5", "pfifo_fast has no `limit`: it takes no words"),
+        ("netem", "netem delay 99999999999999s", "the link's delay: `1e+17 ms` is not a duration"),
+        ("netem", f"netem delay {'9' * 400}s", "expected at most 18446744073709551616"),
+        ("netem", "police rate 5mbit drop", "police: expected `rate` and `burst`"),
+        ("netem", "police rate 5mbit burst 9k peakrate 9mbit drop", "expected `mtu` beside"),
+        ("netem", "police rate 5mbit burst 9k conform-exceed drop/drop", "nothing passes"),
         ("netem", "netem delay 'x", "No closing quotation"),
-        ("mahimahi", "mm-onoff 1 2", "mm-onoff: expected `uplink` or `downlink`"),
+        ("mahimahi", "mm-onoff 1 2", "mm-onoff: found `1`, expected one of uplink, downlink"),
         ("mahimahi", "mm-lnik a b", "`mm-lnik` has no counterpart (did you mean `mm-link`?)"),
     ],
 )
@@ -325,6 +438,22 @@ def test_a_line_that_cannot_be_read_gets_one_line(kind: str, line: str, says: st
         import_lines(kind, [line])
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("", "no numbers in it"), ("1\nx\n", "line 2: expected numbers")],
+)
+def test_a_trace_that_is_none_gets_one_line(
+    tmp_path: Path, ackclock: Callable[..., Answer], text: str, says: str
+) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text(text, encoding="utf-8")
+    for line in (f"mm-link {trace} {trace}", f"mm-delay 10 {trace}"):
+        answer = ackclock("import", "mahimahi", line)
+        assert (answer.code, answer.out) == (2, "")
+        assert says in answer.err
+        assert answer.err.count("\n") == 1
 
 
 def test_the_command_prints_a_file_that_runs(

@@ -459,6 +459,17 @@ def test_what_is_lacking_is_told_in_one_line() -> None:
         answer = asked("load", "tahoe")
         assert answer.returncode == 2
         assert answer.stderr == f"ackclock: {LACKS}\n"
+    # Words of no sender, and a name that is too long, are told whatever this machine lacks.
+    for word, why in (
+        ("ccp(0)", "does not take `0`"),
+        ("ccp(1", "expected `)` at its end"),
+        ("tahoe()", "does not take ``"),
+        ("ccpd(1,1000000)", "names in the kernel have at most 15 letters"),
+    ):
+        answer = asked("load", word)
+        assert answer.returncode == 2
+        assert answer.stderr.count("\n") == 1
+        assert why in answer.stderr
     listed = asked("list")
     assert listed.returncode == 0
     assert "tahoe" in listed.stdout

@@ -17,8 +17,9 @@ from ackclock.cli import app
 from ackclock.suites import KEYS, suite_of
 from ackclock.suites.c4 import SPECS, limit_s
 from ackclock.suites.case import Case, Limit, Outcome
+from ackclock.suites.page import _command
 from ackclock.suites.paths import Member, Way
-from ackclock.suites.running import _case, _judged, run_suite
+from ackclock.suites.running import SuiteResult, _case, _judged, run_suite
 
 RUN = CliRunner()
 
@@ -184,3 +185,33 @@ def test_what_cannot_be_run_is_one_line(words: list[str], message: str) -> None:
 def test_completion_of_a_flow_that_never_ends() -> None:
     outcome = Outcome({}, {"main": {"completed_s": None}}, {}, [])
     assert math.isinf(outcome.completion_s("main"))
+
+
+def test_a_sender_that_no_case_takes_leaves_the_others_running() -> None:
+    told: list[tuple[str, str, str]] = []
+    found = run_suite(
+        "quick", ["cubic", "xcp"], cases=["alone"], told=lambda *refusal: told.append(refusal)
+    )
+    assert found.cell("alone", "xcp").verdict == "refused"
+    assert found.cell("alone", "cubic").verdict in ("pass", "fail")
+    ((case_, sender, why),) = told
+    assert (case_, sender) == ("alone", "xcp")
+    assert why == found.cell("alone", "xcp").reason
+    with pytest.raises(ac.BadInput, match="suite: no case takes xcp: "):
+        run_suite("quick", ["xcp"], cases=["alone"])
+    with pytest.raises(ac.BadInput, match="did you mean `cubic`"):
+        run_suite("quick", ["cubic", "cubicc"], cases=["alone"])
+
+
+def test_a_card_has_the_whole_command_that_runs_it_again() -> None:
+    suite = suite_of("fairness")
+    found = SuiteResult(suite, ("mine", "lp(paper)"), (), True, (), {}, "", ("mine=my law.so",))
+    words = "ackclock suite fairness mine &#x27;lp(paper)&#x27; --case a --quick"
+    assert _command(found, "a") == f"{words} --law &#x27;mine=my law.so&#x27; --out DIR"
+
+
+def test_a_law_of_another_kind_of_file_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text("x = 1", encoding="utf-8")
+    done = RUN.invoke(app, ["suite", "quick", "mine", "--law", f"mine={file}"])
+    assert "expected a shared library (.so) or a file of Python (.py)" in str(done.exception)

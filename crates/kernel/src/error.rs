@@ -20,6 +20,22 @@ pub enum KernelError {
         /// The name that was given.
         name: String,
     },
+    /// The word is not one of a sender, or its numbers are not those of the law in the kernel.
+    #[error("{0}")]
+    Word(String),
+    /// The law's own name would be too long; nobody asked the kernel.
+    #[error(
+        "`{word}` would be `{name}`, and names in the kernel have at most {longest} letters; a run with such a sender \
+         loads it under a short name"
+    )]
+    TooLong {
+        /// The word.
+        word: String,
+        /// The name.
+        name: String,
+        /// The letters that a name may have.
+        longest: usize,
+    },
     /// This machine, user or build lacks something.
     #[error("{0}")]
     Lacks(String),

@@ -1,11 +1,16 @@
 //! The laws that the kernel can be given, and the names that they get there.
 
+use ackclock_tcp::Variant;
+
 use crate::{KernelError, Parts};
 
 include!(concat!(env!("OUT_DIR"), "/laws.rs"));
 
 /// The longest name of a congestion control in Linux (`TCP_CA_NAME_MAX` less its zero).
 const LONGEST_NAME: usize = 15;
+
+/// The largest Kd: a product of the window and of it has to stay in 64 bits (`bpf/ccp.bpf.c`).
+const MOST_KD_US: u32 = 1_000_000;
 
 /// A law, in an object of its own.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +61,11 @@ impl Asked {
         let plain = letters.map(|letter| if letter.is_alphanumeric() { letter } else { '_' });
         let name = format!("ack_{}", plain.collect::<String>());
         if name.len() > LONGEST_NAME {
-            let why = format!("`{name}` has more than {LONGEST_NAME} letters");
-            return Err(KernelError::Refused { name: self.word.clone(), why });
+            return Err(KernelError::TooLong {
+                word: self.word.clone(),
+                name,
+                longest: LONGEST_NAME,
+            });
         }
         Ok(name)
     }
@@ -104,12 +112,21 @@ pub fn find(word: &str) -> Result<Asked, KernelError> {
     };
     let wrapping = |law: &&Law| !has_parts && law.wraps.contains(&name);
     let law = LAWS.iter().find(named).or_else(|| LAWS.iter().find(wrapping)).ok_or_else(unknown)?;
+    if first.contains('(') {
+        if !first.ends_with(')') {
+            return Err(KernelError::Word(format!("`{word}`: expected `)` at its end")));
+        }
+        // What is no word of a sender is none here; a word alone stands for numbers that a sender's name has to give.
+        first.parse::<Variant>().map_err(|error| KernelError::Word(error.to_string()))?;
+    }
     let argument = argument.strip_suffix(')').unwrap_or(argument);
     let argument = if argument == "linux" { "" } else { argument };
     // The first word of a law is that without a derivative.
     let derivative = law.words.len() > 1 && law.words.first() != Some(&name);
     let settings = if law.words.len() > 1 {
-        Some(settings(argument, derivative).ok_or_else(unknown)?)
+        let why =
+            || format!("`{word}`: expected Kd from 1 to {MOST_KD_US} microseconds in the kernel");
+        Some(settings(argument, derivative).ok_or_else(|| KernelError::Word(why()))?)
     } else if argument.is_empty() {
         None
     } else {
@@ -132,8 +149,7 @@ fn settings(argument: &str, derivative: bool) -> Option<[u32; 4]> {
     let thousandths = format!("{decimals:0<3}").parse::<u32>().ok()?;
     settings[0] = units.checked_mul(1000)?.checked_add(thousandths)?;
     if derivative {
-        // A product of the window and of this has to stay in 64 bits (bpf/ccp.bpf.c).
-        settings[1] = words.next()?.parse().ok().filter(|us| (1..=1_000_000).contains(us))?;
+        settings[1] = words.next()?.parse().ok().filter(|us| (1..=MOST_KD_US).contains(us))?;
     }
     for word in words {
         match word {
@@ -176,12 +192,42 @@ mod tests {
     }
 
     #[test]
+    fn words_of_no_sender_are_refused_and_say_why() {
+        let why = |word: &str| find(word).unwrap_err().to_string();
+        for word in ["ccp(", "ccp(1", "tahoe("] {
+            assert_eq!(why(word), format!("`{word}`: expected `)` at its end"));
+        }
+        for (word, number) in [
+            ("ccp(0)", "0"),
+            ("ccp(abc)", "abc"),
+            ("ccp()", ""),
+            ("tahoe()", ""),
+            ("ccp(1))", "1)"),
+            ("ccp(0.1234)", "0.1234"),
+        ] {
+            assert!(why(word).contains(&format!("does not take `{number}`")), "{}", why(word));
+        }
+        for word in ["ccpd(1,0)", "ccpd(1,1000001)"] {
+            assert_eq!(
+                why(word),
+                format!("`{word}`: expected Kd from 1 to 1000000 microseconds in the kernel")
+            );
+        }
+    }
+
+    #[test]
     fn names_in_the_kernel_are_short() {
         let name = |word: &str| find(word).unwrap().kernel_name();
         assert_eq!(name("tahoe").unwrap(), "ack_tahoe");
         assert_eq!(name("ccpd(1,4000)").unwrap(), "ack_ccpd_1_4000");
         // Fifteen letters are the most.
         assert_eq!(name("cubic+newcwv").unwrap(), "ack_cubic_ncwv");
-        assert!(name("ccpd(1.25,2000,literal)").is_err());
+        // `ack_ccpd_1_9999` has 15 letters.
+        assert!(name("ccpd(1,9999)").is_ok() && name("ccpd(1.25,2000,literal)").is_err());
+        assert_eq!(
+            name("ccpd(1,10000)").unwrap_err().to_string(),
+            "`ccpd(1,10000)` would be `ack_ccpd_1_10000`, and names in the kernel have at most 15 letters; a run with such \
+             a sender loads it under a short name"
+        );
     }
 }

@@ -87,10 +87,16 @@ fn asked(names: &[String]) -> Result<Vec<Asked>, SweepError> {
     names.iter().map(|name| ackclock_kernel::find(name).map_err(refused)).collect()
 }
 
-/// Loads all or none.
+/// Loads all or none; a name that stands twice is loaded once.
 fn load_all(names: &[String]) -> Result<Vec<Loaded>, SweepError> {
-    let asked = names.iter().map(|name| ackclock_kernel::find(name).map_err(refused));
-    let asked = asked.collect::<Result<Vec<_>, _>>()?;
+    let once = names.iter().enumerate().filter(|(n, name)| !names[..*n].contains(name));
+    let asked = once.map(|(_, name)| {
+        let law = ackclock_kernel::find(name)?;
+        // A name that is too long is told before anything is loaded.
+        law.kernel_name()?;
+        Ok(law)
+    });
+    let asked = asked.collect::<Result<Vec<_>, _>>().map_err(refused)?;
     let mut loaded: Vec<Loaded> = Vec::new();
     for law in &asked {
         match ackclock_kernel::load(law) {

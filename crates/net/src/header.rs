@@ -69,7 +69,7 @@ impl fmt::Display for Dscp {
 }
 
 written_as_text! {
-    Dscp: "Dscp", "A Differentiated Services codepoint: CS0 to CS7, AF11 to AF43, EF, VA, LE, DF, or its number.", "EF";
+    Dscp: "Dscp", "A Differentiated Services codepoint: CS0 to CS7, AF11 to AF43, EF, VA, LE, DF, or its number, in quotes: \"46\".", "EF";
 }
 
 /// The part of a flow's header that disciplines read in one direction of a link.

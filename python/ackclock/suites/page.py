@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import shlex
 from typing import TYPE_CHECKING
 
 import ackclock
@@ -71,7 +72,8 @@ def _command(found: SuiteResult, case: str | None = None) -> str:
     words = ["ackclock", "suite", found.suite.key, *found.variants]
     words += [] if case is None else ["--case", case]
     words += ["--quick"] if found.quick and found.suite.key != "quick" else []
-    return html.escape(" ".join([*words, "--out", "DIR"]))
+    words += [part for law in found.laws for part in ("--law", law)]
+    return html.escape(f"{shlex.join(words)} --out DIR")
 
 
 def _matrix(found: SuiteResult, senders: tuple[str, ...]) -> blocks.Sheet:

@@ -93,6 +93,8 @@ class SuiteResult:
         Senders that ran beside them.
     quick
         True if the runs were shorter and fewer.
+    laws
+        Laws of one's own among the senders, as ``--law`` has them: ``NAME=FILE``.
     cells
         A cell a case and sender, baselines among them.
     scenarios
@@ -108,6 +110,7 @@ class SuiteResult:
     cells: tuple[Cell, ...]
     scenarios: Mapping[tuple[str, str], Scenario]
     digest: str
+    laws: tuple[str, ...] = ()
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -200,6 +203,8 @@ def run_suite(
     quick: bool = False,
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    laws: Sequence[str] = (),
+    told: Callable[[str, str, str], None] | None = None,
 ) -> SuiteResult:
     """Run a test set with senders, by packet simulation.
 
@@ -217,6 +222,10 @@ def run_suite(
         The number of runs at once; default: one a core.
     progress
         Called before each case with its name, its number and the number of cases.
+    laws
+        Laws that were loaded, each as ``NAME=FILE``, for the commands on the page.
+    told
+        Called before the first run with each case and sender that cannot be run, and the reason.
 
     Returns
     -------
@@ -226,11 +235,14 @@ def run_suite(
     Raises
     ------
     BadInput
-        No such suite or case, or a sender that no case can take.
+        No such suite or case, a sender that there is not, or senders of which no case takes any.
     """
     suite = suite_of(name)
     senders = _senders(variants)
     chosen = _chosen(suite, cases, quick)
+    for refusal in _refusals(senders, chosen, suite.baselines):
+        if told is not None:
+            told(*refusal)
     cells: list[Cell] = []
     kept: dict[tuple[str, str], Scenario] = {}
     seen = hashlib.sha256(f"{_core.version()} {api.build_id()}".encode())
@@ -244,10 +256,6 @@ def run_suite(
             for scenario in scenarios:
                 seen.update(scenario.to_json().encode())
         cells += _case(case, made, threads)
-    for sender in senders:
-        mine = [cell for cell in cells if cell.variant == sender]
-        if all(cell.verdict == "refused" for cell in mine):
-            raise BadInput(f"suite: {mine[0].reason}")
     others = dict.fromkeys(cell.variant for cell in cells if cell.variant not in senders)
     return SuiteResult(
         suite=suite,
@@ -257,6 +265,7 @@ def run_suite(
         cells=tuple(cells),
         scenarios=kept,
         digest=seen.hexdigest()[:16],
+        laws=tuple(laws),
     )
 
 
@@ -281,14 +290,54 @@ def _chosen(suite: Suite, cases: Sequence[str], quick: bool) -> list[Case]:
     return [known[name] for name in cases] if cases else list(known.values())
 
 
+def _refusals(
+    senders: Sequence[str], chosen: Sequence[Case], baselines: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    """Return case, sender and reason of what cannot be run, before anything runs.
+
+    Raises
+    ------
+    BadInput
+        A name of no sender, or senders of which no case can take any.
+    """
+    for sender in senders:
+        _expect_a_sender(sender)
+    found = [
+        (case.key, sender, reason)
+        for case in chosen
+        for sender in dict.fromkeys([*senders, *baselines, *case.baselines])
+        if (reason := _refusal(case.build(sender, 1)))
+    ]
+    told = [reason for _, sender, reason in found if sender in senders]
+    if len(told) == len(chosen) * len(senders):
+        raise BadInput(f"suite: no case takes {' or '.join(senders)}: {told[0]}")
+    return found
+
+
+def _expect_a_sender(name: str) -> None:
+    """Refuse what is a sender's name under no profile."""
+    try:
+        _core.variant_name(name, "rfc")
+    except BadInput as error:
+        try:
+            _core.variant_name(name, "linux")
+        except BadInput:
+            raise BadInput(f"suite: {error}") from None
+
+
+def _refusal(scenario: Scenario) -> str:
+    """Return the reason why a scenario cannot be run; empty if it can."""
+    try:
+        _core.check_scenario(scenario.to_json())
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
 def _case(case: Case, made: Mapping[str, Sequence[Scenario]], threads: int | None) -> list[Cell]:
     """Run a case with every sender that it can take."""
-    refused: dict[str, str] = {}
-    for sender, scenarios in made.items():
-        try:
-            _core.check_scenario(scenarios[0].to_json())
-        except BadInput as error:
-            refused[sender] = str(error)
+    reasons = {sender: _refusal(scenarios[0]) for sender, scenarios in made.items()}
+    refused = {sender: reason for sender, reason in reasons.items() if reason}
     taken = [sender for sender in made if sender not in refused]
     values: dict[str, list[float]] = {}
     if taken:
