@@ -158,7 +158,7 @@ def _header(flow: Flow | None, mss: int) -> int:
     A kernel's flow has timestamps whatever the scenario says; its full segment shows it.
     """
     header = _HEADER_BYTES["ipv4" if flow is None else flow.network]
-    asked = flow is not None and flow.tcp is not None and flow.tcp.timestamps
+    asked = flow is not None and flow.tcp.timestamps
     if asked or mss == _PACKET_BYTES - header - _TIMESTAMP_BYTES:
         return header + _TIMESTAMP_BYTES
     return header
