@@ -108,8 +108,9 @@ fn an_unknown_key_gets_the_nearest_word() {
     );
     assert_eq!(
         error_with("rate = \"10 Mbit/s\"", "rte = \"10 Mbit/s\""),
-        "s.toml:7: topology.bottleneck.rte: unknown key; did you mean `rate`? Known: `channel`, `corrupt`, `delay`, \
-         `duplicate`, `jitter`, `loss`, `outage`, `queue`, `quick_start`, `rate`, `rcp`, `reorder`, `reverse`, `xcp`"
+        "s.toml:7: topology.bottleneck.rte: unknown key; did you mean `rate`? Known: `ack_thinning`, `aggregation`, \
+         `channel`, `corrupt`, `delay`, `duplicate`, `jitter`, `loss`, `outage`, `queue`, `quick_start`, `rate`, `rcp`, \
+         `reorder`, `reverse`, `xcp`"
     );
     assert_eq!(
         error_with("mss =", "colour ="),

@@ -393,8 +393,8 @@ fn laws_of_linux_have_their_names_there() {
         ("illinois", "illinois"),
         ("bic", "bic"),
         ("lp", "lp"),
-        ("nv", "nv"),
         ("cdg", "cdg"),
+        ("nv", "nv"),
     ];
     assert_eq!(ours, expected);
     let published = GrowthChoice::parse("cubic(rfc9438)").unwrap();
