@@ -288,7 +288,8 @@ def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
         # A law that was loaded to stay is there whole or not at all.
         if name in available():
             _core.kernel("unload", [word])
-        assert gone(mine() - before)
+        # Those of another test go with its run.
+    assert gone(mine() - before, 30.0)
 
 
 _QUICK_START = """
