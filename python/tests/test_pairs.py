@@ -130,6 +130,10 @@ def test_a_scenario_of_two_flows(tmp_path: Path) -> None:
         (["cubic", "reno", "--metric", "fairness"], "--metric: `fairness` is none"),
         (["cubic", "reno", "--rate", "5"], "rate"),
         (["cubic", "reno", "--buffer", "2 BPD"], "2 BPD"),
+        (
+            ["cubic", "reno", "--scenario", "two.toml", "--rate", "50 Mbit/s", "--duration", "9 s"],
+            "--rate, --duration: not beside --scenario",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_line(words: list[str], message: str) -> None:
@@ -137,6 +141,31 @@ def test_what_cannot_be_used_is_one_line(words: list[str], message: str) -> None
     said = str(done.exception) if isinstance(done.exception, ac.BadInput) else done.output
     assert done.exit_code != 0
     assert message in said
+
+
+@pytest.mark.parametrize(
+    ("words", "begins"),
+    [
+        (["cubic", "reno", "--rate", "0 Mbit/s"], "pairwise: topology.rate: "),
+        (["cubic", "reno", "cubicc"], "pairwise: unknown part `cubicc` in `cubicc`"),
+    ],
+)
+def test_a_fault_is_told_by_its_own_key(words: list[str], begins: str) -> None:
+    done = RUN.invoke(app, ["pairwise", *words])
+    assert str(done.exception).startswith(begins)
+    assert "repeat" not in str(done.exception)
+
+
+def test_a_pair_that_sends_nothing_has_no_delay() -> None:
+    words = ["pairwise", "cubic", "newreno", "--repeat", "1", "--duration", "10ms"]
+    done = RUN.invoke(app, [*words, "--json"])
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.stdout)["pairs"][0]["queue_delay_mean_s"]["mean"] is None
+    for metric in ("share", "harm", "queue_delay_mean_s"):
+        shown = RUN.invoke(app, [*words, "--metric", metric])
+        assert shown.exit_code == 0
+        assert "nan" not in shown.output
+        assert "–" in shown.output
 
 
 def test_a_notebook_shows_the_shares() -> None:
