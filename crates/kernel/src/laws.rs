@@ -116,7 +116,7 @@ pub fn find(word: &str) -> Result<Asked, KernelError> {
         if !first.ends_with(')') {
             return Err(KernelError::Word(format!("`{word}`: expected `)` at its end")));
         }
-        // What is no word of a sender is none here; a word alone stands for numbers that a sender's name has to give.
+        // A word with numbers has to be one of a sender; a word alone stands for numbers that a sender's name has to give.
         first.parse::<Variant>().map_err(|error| KernelError::Word(error.to_string()))?;
     }
     let argument = argument.strip_suffix(')').unwrap_or(argument);

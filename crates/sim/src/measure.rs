@@ -157,7 +157,7 @@ impl Measures {
             if let Some(own) = &window.own {
                 moments.extend(own.begins().map(|at| (2 * n, at)));
             } else {
-                // What happens at instant 0 is in a window that begins then, as it is in the whole run.
+                // A window that begins at instant 0 has the events of that instant, as the whole run has.
                 if window.from > Instant::START {
                     moments.push((2 * n, window.from));
                 }

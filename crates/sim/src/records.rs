@@ -608,20 +608,47 @@ pub struct FlowSamples {
     pub resent_at_bytes: Vec<f64>,
 }
 
-/// Puts the last of a column in `order`.
-fn arrange<T: Copy>(column: &mut [T], order: &[usize]) {
-    let from = column.len() - order.len();
-    let last = &mut column[from..];
-    let arranged: Vec<T> = order.iter().map(|row| last[*row]).collect();
-    last.copy_from_slice(&arranged);
-}
-
-/// Leaves these rows of a column alone.
-fn pick<T: Copy>(column: &mut Vec<T>, rows: &[usize]) {
-    *column = rows.iter().map(|row| column[*row]).collect();
+/// Puts in the place of a column's rows from `from` on those that `rows` counts from there.
+fn arrange<T: Copy>(column: &mut Vec<T>, from: usize, rows: &[usize]) {
+    let arranged: Vec<T> = rows.iter().map(|row| column[from + row]).collect();
+    column.truncate(from);
+    column.extend(arranged);
 }
 
 impl FlowSamples {
+    /// Puts in the place of the rows from `from` on those that `rows` counts from there.
+    fn arrange(&mut self, from: usize, rows: &[usize]) {
+        let Self {
+            time_ns,
+            flow,
+            cwnd_segments,
+            ssthresh_segments,
+            srtt_s,
+            in_flight_segments,
+            playout_s,
+            acked_bytes,
+            outstanding_bytes,
+            segments_retransmitted,
+            resent_at_bytes,
+        } = self;
+        for column in [time_ns, acked_bytes] {
+            arrange(column, from, rows);
+        }
+        for column in [flow, outstanding_bytes, segments_retransmitted] {
+            arrange(column, from, rows);
+        }
+        for column in [
+            cwnd_segments,
+            ssthresh_segments,
+            srtt_s,
+            in_flight_segments,
+            playout_s,
+            resent_at_bytes,
+        ] {
+            arrange(column, from, rows);
+        }
+    }
+
     /// Puts the last rows, of which `keys` has one each, in the order of the keys; those of one key keep theirs.
     pub(crate) fn put_in_order<K: Ord>(&mut self, keys: &[K]) {
         if keys.is_sorted() {
@@ -629,95 +656,22 @@ impl FlowSamples {
         }
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by(|a, b| keys[*a].cmp(&keys[*b]));
-        let Self {
-            time_ns,
-            flow,
-            cwnd_segments,
-            ssthresh_segments,
-            srtt_s,
-            in_flight_segments,
-            playout_s,
-            acked_bytes,
-            outstanding_bytes,
-            segments_retransmitted,
-            resent_at_bytes,
-        } = self;
-        for column in [time_ns, acked_bytes] {
-            arrange(column, &order);
-        }
-        for column in [flow, outstanding_bytes, segments_retransmitted] {
-            arrange(column, &order);
-        }
-        for column in [
-            cwnd_segments,
-            ssthresh_segments,
-            srtt_s,
-            in_flight_segments,
-            playout_s,
-            resent_at_bytes,
-        ] {
-            arrange(column, &order);
-        }
+        self.arrange(self.time_ns.len() - keys.len(), &order);
     }
 
     /// Leaves the samples of these flows alone.
     pub fn keep_flows(&mut self, keeps: impl Fn(u32) -> bool) {
         let rows: Vec<usize> = (0..self.flow.len()).filter(|row| keeps(self.flow[*row])).collect();
-        if rows.len() == self.flow.len() {
-            return;
-        }
-        let Self {
-            time_ns,
-            flow,
-            cwnd_segments,
-            ssthresh_segments,
-            srtt_s,
-            in_flight_segments,
-            playout_s,
-            acked_bytes,
-            outstanding_bytes,
-            segments_retransmitted,
-            resent_at_bytes,
-        } = self;
-        for column in [time_ns, acked_bytes] {
-            pick(column, &rows);
-        }
-        for column in [flow, outstanding_bytes, segments_retransmitted] {
-            pick(column, &rows);
-        }
-        for column in [
-            cwnd_segments,
-            ssthresh_segments,
-            srtt_s,
-            in_flight_segments,
-            playout_s,
-            resent_at_bytes,
-        ] {
-            pick(column, &rows);
-        }
+        self.arrange(0, &rows);
     }
 
     /// The samples in the order of time; those of one instant keep theirs.
     #[must_use]
-    pub fn in_order(self) -> Self {
+    pub fn in_order(mut self) -> Self {
         let mut order: Vec<usize> = (0..self.time_ns.len()).collect();
         order.sort_by_key(|row| self.time_ns[*row]);
-        let of = |column: &[f64]| order.iter().map(|row| column[*row]).collect();
-        let long = |column: &[u64]| order.iter().map(|row| column[*row]).collect();
-        let short = |column: &[u32]| order.iter().map(|row| column[*row]).collect();
-        Self {
-            time_ns: long(&self.time_ns),
-            flow: short(&self.flow),
-            cwnd_segments: of(&self.cwnd_segments),
-            ssthresh_segments: of(&self.ssthresh_segments),
-            srtt_s: of(&self.srtt_s),
-            in_flight_segments: of(&self.in_flight_segments),
-            playout_s: of(&self.playout_s),
-            acked_bytes: long(&self.acked_bytes),
-            outstanding_bytes: short(&self.outstanding_bytes),
-            segments_retransmitted: short(&self.segments_retransmitted),
-            resent_at_bytes: of(&self.resent_at_bytes),
-        }
+        self.arrange(0, &order);
+        self
     }
 }
 

@@ -74,7 +74,7 @@ fn try_one(asked: &Asked, seconds: f64, cancelled: &dyn Fn() -> bool) -> Result<
     let law = laws.into_iter().next();
     let word = law.ok_or_else(|| SweepError::Internal("a trial has no sender".to_owned()))?.word;
     let mut held = HeldLaws::default();
-    // Whatever module the kernel has, and whatever law somebody with more rights has loaded.
+    // The law is loaded anew, whichever module the kernel has and whichever law somebody with more rights has loaded.
     held.add(word, ackclock_kernel::hold(asked).map_err(refused)?);
     let options = Options { laws: held.laws(), ..Options::default() };
     let lived = ackclock_live::run(&scenario, &options, cancelled).map_err(live_error)?;

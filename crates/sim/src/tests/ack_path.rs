@@ -71,7 +71,7 @@ fn held_acks_come_in_bundles() {
 
 #[test]
 fn grants_come_as_often_as_their_delay_says() {
-    // What comes between a request and its grant asks as that begins: a grant each 4 ms, of three or four ACKs.
+    // ACKs that come between a request and its grant ask as the grant begins: a grant each 4 ms, of three or four.
     let (_, row) = flow(r#""aggregation": {"kind": "grants"}"#);
     let p99 = row.acks.unwrap().gap_p99_s.unwrap();
     assert!((0.0038..0.0041).contains(&p99), "{p99}");
