@@ -253,8 +253,10 @@ impl Cbr {
 
     fn turn(&mut self, turn: Turn) {
         self.rate = turn.rate;
+        // After a silence that has just ended there is none.
+        let last = self.last.filter(|_| self.sent > 0);
         self.sent = 0;
-        self.origin = match (turn.moment, self.last) {
+        self.origin = match (turn.moment, last) {
             // A slower source has its next message a longer time after the last; one that comes back
             // begins at once.
             (Moment::Limited, Some(last)) => {
@@ -365,6 +367,18 @@ mod tests {
         let (messages, moments) = story(cbr(turns), 1_400_000);
         assert_eq!(messages, [0, 100_000, 200_000, 600_000, 1_000_000, 1_250_000, 1_350_000]);
         assert_eq!(moments, [(250_000, Moment::Limited), (1_250_000, Moment::Restore)]);
+    }
+
+    #[test]
+    fn a_limited_time_right_after_silence_does_not_catch_up() {
+        let turns = vec![
+            Turn { at: ms(250), rate: None, moment: Moment::Idle },
+            Turn { at: ms(2_250), rate: Some(Rate::from_bps(80_000)), moment: Moment::Resume },
+            Turn { at: ms(2_250), rate: Some(Rate::from_bps(20_000)), moment: Moment::Limited },
+        ];
+        // One in 400 ms from the end of the silence on, and not those of the two seconds before.
+        let (messages, _) = story(cbr(turns), 3_100_000);
+        assert_eq!(messages, [0, 100_000, 200_000, 2_250_000, 2_650_000, 3_050_000]);
     }
 
     #[test]
