@@ -121,8 +121,14 @@ impl<L: Growth> Path<L> {
     /// A segment apart from all others is found lost, sent with `flight` in flight; `lost` segments
     /// were lost since it was sent, itself included.
     pub fn lose(&mut self, flight: u64, lost: u64) -> &mut Self {
+        self.next_lost += 1;
+        self.lose_next(flight, lost)
+    }
+
+    /// The segment behind the last lost one, or else the first, is lost as in [`lose`](Self::lose).
+    pub fn lose_next(&mut self, flight: u64, lost: u64) -> &mut Self {
         self.lost += segments(1);
-        self.next_lost += 2;
+        self.next_lost += 1;
         let start = Seq::FIRST_BYTE + segments(self.next_lost);
         self.law.on_lost(&LostSegment {
             now: self.now,

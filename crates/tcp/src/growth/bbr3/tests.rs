@@ -95,6 +95,64 @@ fn rounds_that_the_application_limits_end_nothing() {
     assert_close(path.law.max_bw(), BW);
 }
 
+/// quinn-rs/quinn#2481: six segments dropped in a row, as by a short outage, are one place of six that the draft asks for
+/// (§5.3.1.3, `StartupFullLossCnt`).
+#[test]
+fn six_segments_lost_in_a_row_do_not_end_startup() {
+    for (in_a_row, ends) in [(true, false), (false, true)] {
+        let mut path = Path::new(Bbr::default());
+        path.is_app_limited = true;
+        path.round(10).round(20).round(40);
+        for n in 1..=6 {
+            if in_a_row {
+                path.lose_next(120, n);
+            } else {
+                path.lose(120, n);
+            }
+        }
+        path.congestion(Signal::Loss);
+        path.repair = Repair::Recovery;
+        path.now += Duration::from_millis(100);
+        let prior = path.delivered;
+        path.delivered += segments(80);
+        // Six of 120 are 5 %, more than the 2 % of LossThresh.
+        let sample = RateSample {
+            delivered: segments(80),
+            interval: Some(Duration::from_millis(100)),
+            prior_delivered: prior,
+            is_app_limited: true,
+            tx_in_flight: segments(120),
+            lost: segments(6),
+        };
+        path.tell(80, 150, Bytes::ZERO, Some(sample));
+        assert_eq!(path.law.full_pipe.reached, ends, "in a row: {in_a_row}");
+    }
+}
+
+/// n0-computer/noq#800: before a round trip was measured the rate rests on 1 ms; a sender that its application limits from
+/// the start then paced at that rate for good.
+#[test]
+fn the_first_round_trip_sets_the_pace_of_a_limited_sender() {
+    let mut law = Bbr::default();
+    law.rebase(&Proposal {
+        cwnd: Some(segments(10)),
+        ssthresh: None,
+        mss: Mss::new(1000).unwrap(),
+        why: Why::Established,
+    });
+    law.on_established(&Established { srtt: None, seed: 1 });
+    // 2.77 · 10 kB / 1 ms = 27.7 MB/s.
+    assert_close(law.pacing_rate, 27.7e6);
+    let mut path = Path::new(Bbr::default());
+    path.law = law;
+    path.is_app_limited = true;
+    path.ack(Duration::from_millis(100), 2, 0);
+    // 2.77 · 10 kB / 100 ms = 277 kB/s, which samples of 20 kB/s do not lower while the pipe was never full.
+    assert_close(path.pacing(), 277e3);
+    path.round(2);
+    assert_close(path.pacing(), 277e3);
+}
+
 #[test]
 fn startup_ends_when_much_is_lost_in_six_places_of_a_round() {
     for (places, lost, ends) in [(6, 3, true), (5, 3, false), (6, 2, false)] {

@@ -159,7 +159,9 @@ impl Allowance {
     #[inline]
     fn note_limits_at(&mut self, in_flight: Bytes, backlog: &Backlog, flight: &mut Flight) {
         let has_room = in_flight + backlog.mss().bytes() <= self.growth.cwnd();
-        let has_data = flight.nxt() < backlog.final_seq() || flight.waits_to_resend();
+        // A part of a segment, such as Nagle's algorithm holds back, is no data that the path delays.
+        let has_segment = flight.nxt() + backlog.mss().bytes() <= backlog.final_seq();
+        let has_data = has_segment || flight.waits_to_resend();
         let Some(modelled) = &mut self.modelled else { return };
         if has_room && !has_data {
             modelled.tracker.mark_app_limited(in_flight);
