@@ -274,6 +274,43 @@ def cli_page() -> str:
     return "\n".join(lines)
 
 
+_VARIABLES_INTRO = """# Variables of laws
+
+Every law keeps a model of the path or of its own past, and most publish it. A probe with
+`what = ["law"]` records these variables in the table [`law_samples`](results.md#law_samples):
+
+```toml
+[[probe]]
+flow = "bulk"
+what = ["law"]
+every = "change"
+```
+
+The end of a name is the unit: `_s`, `_bps`, `_bytes`, `_segments`. A name without one is that of a
+number, a share, or a word. Names are those of the law's source, where it gives names. A law that is not here
+keeps no more than `cwnd` and `ssthresh`. `ackclock variants --json` has this list.
+"""
+
+
+def variables_page() -> str:
+    """Return the page of the variables that laws publish."""
+    lines = [_VARIABLES_INTRO]
+    shown: dict[tuple[str, ...], list[str]] = {}
+    of: dict[tuple[str, ...], Any] = {}
+    for part in ackclock.variants():
+        if part.variables:
+            word = f"{part.word}({part.argument})" if part.argument else part.word
+            key = tuple(each.help for each in part.variables)
+            shown.setdefault(key, []).append(word)
+            of[key] = part.variables
+    for key, words in shown.items():
+        lines += ["## " + ", ".join(f"`{word}`" for word in words), ""]
+        lines += ["| Variable | Meaning |", "| --- | --- |"]
+        lines += [f"| `{each.name}` | {_flat(each.help)} |" for each in of[key]]
+        lines.append("")
+    return "\n".join(lines)
+
+
 def commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
     """Yield every command below ``command``, with the words that call it."""
     children = getattr(command, "commands", {})
@@ -349,6 +386,7 @@ def pages() -> dict[Path, str]:
     return {
         FOLDER / "scenario.md": ScenarioPage(schema).text(),
         FOLDER / "cli.md": cli_page(),
+        FOLDER / "variables.md": variables_page(),
         ROOT / "docs" / "README.md": with_studies(ROOT / "docs" / "README.md"),
         ROOT / "docs" / "decisions" / "README.md": decisions_page(ROOT / "docs" / "decisions"),
         **lists,

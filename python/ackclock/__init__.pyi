@@ -9,8 +9,10 @@ from .aggregations import (
 )
 from .api import (
     Part as Part,
+    Variable as Variable,
     allow as allow,
     build_id as build_id,
+    law_variables as law_variables,
     packmime as packmime,
     run as run,
     run_live as run_live,

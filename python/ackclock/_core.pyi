@@ -37,6 +37,7 @@ __all__ = [
     "judge",
     "kernel",
     "law_trace",
+    "law_variables",
     "live",
     "load_law",
     "load_law_at",
@@ -118,6 +119,8 @@ class Run:
     def flow_events(self) -> Table: ...
     @property
     def flow_samples(self) -> Table: ...
+    @property
+    def law_samples(self) -> Table: ...
     @property
     def link_samples(self) -> Table: ...
     @property
@@ -375,6 +378,9 @@ class LostData:
 
 def share(key: str, text: str) -> float:
     """Return the share of a text in percent such as ``1 %``, which stands under ``key``. Raises BadInput."""
+
+def law_variables(variant: str, profile: str = "rfc") -> list[str]:
+    """Return the names of the variables that a sender's law publishes. Raises BadInput."""
 
 def variant_name(variant: str, profile: str = "rfc") -> str:
     """Return the canonical name of a sender. Raises BadInput."""

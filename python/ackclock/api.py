@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Part",
+    "Variable",
     "allow",
     "build_id",
+    "law_variables",
     "packmime",
     "run",
     "run_live",
@@ -36,6 +38,22 @@ __all__ = [
     "variant_name",
     "variants",
 ]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable that a law publishes.
+
+    Attributes
+    ----------
+    name
+        The name in the law's source, with its unit.
+    help
+        Its meaning, in one line.
+    """
+
+    name: str
+    help: str
 
 
 @dataclass(frozen=True)
@@ -52,12 +70,15 @@ class Part:
         Which of the choices it makes.
     help
         Its meaning, in one line.
+    variables
+        The variables that a law publishes, which a probe with ``what = ["law"]`` records.
     """
 
     word: str
     argument: str | None
     slot: str
     help: str
+    variables: tuple[Variable, ...] = ()
 
 
 class ScenarioFile:
@@ -358,7 +379,32 @@ def allow(memory: str | None = None, events: float | None = None) -> tuple[float
 
 def variants() -> list[Part]:
     """Return every word that the name of a sender may contain."""
-    return [Part(**row) for row in json.loads(_core.registry())]
+    rows: list[dict[str, Any]] = json.loads(_core.registry())
+    known = [[Variable(**each) for each in row.pop("variables", ())] for row in rows]
+    return [Part(**row, variables=tuple(own)) for row, own in zip(rows, known, strict=True)]
+
+
+def law_variables(variant: str, profile: Profile = "rfc") -> tuple[str, ...]:
+    """Return the names of the variables that a sender's law publishes.
+
+    Parameters
+    ----------
+    variant
+        The sender.
+    profile
+        The profile.
+
+    Returns
+    -------
+    tuple of str
+        The names; none of a law that keeps no more than its window.
+
+    Raises
+    ------
+    BadInput
+        The first word that is not known, or choices that do not go together.
+    """
+    return tuple(_core.law_variables(variant, profile))
 
 
 def variant_name(variant: str, profile: Profile = "rfc") -> str:

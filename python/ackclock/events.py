@@ -95,7 +95,7 @@ class Probe(Table):
         The flow, by its name (with ``count`` above 1: all of that name, or one as ``name-2``).
     link : str, optional
         The link, by its name.
-    what : sequence of {"cwnd", "ssthresh", "srtt", "in_flight", "playout", "queue"}, optional
+    what : sequence of str, optional
         Which values: ``cwnd``, ``ssthresh``, ``srtt``, ``in_flight`` of a flow, ``queue`` of a
         link; the columns of the others stay null. Default: all.
     every : str (every), default "change"
@@ -112,8 +112,8 @@ class Probe(Table):
 
     flow: str | None = None
     link: str | None = None
-    what: Sequence[Literal["cwnd", "ssthresh", "srtt", "in_flight", "playout", "queue"]] = key(
-        default=(), read=tuple
+    what: Sequence[Literal["cwnd", "ssthresh", "srtt", "in_flight", "playout", "law", "queue"]] = (
+        key(default=(), read=tuple)
     )
     every: str = key(default="change", always=True)
     direction: Literal["forward", "reverse"] = "forward"

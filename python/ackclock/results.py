@@ -28,7 +28,7 @@ __all__ = ["EVENT_KINDS", "TABLES", "Run", "one_cell", "throughput"]
 #: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
 TABLES = (
     *("flows", "links", "sources", "crossings", "objects", "connections", "pages"),
-    *("videos", "quick_start", "flow_events", "flow_samples", "link_samples"),
+    *("videos", "quick_start", "flow_events", "flow_samples", "law_samples", "link_samples"),
 )
 
 #: The kinds of rows of ``flow_events``.
@@ -130,6 +130,11 @@ class Run(Paged):
     def flow_samples(self) -> Table:
         """The samples of the probes of flows."""
         return self._table("flow_samples")
+
+    @cached_property
+    def law_samples(self) -> Table:
+        """One row a value of a variable that a flow's law publishes, of a probe that names it."""
+        return self._table("law_samples")
 
     @cached_property
     def link_samples(self) -> Table:

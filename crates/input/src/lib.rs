@@ -29,8 +29,8 @@ use document::Document;
 pub use document::element;
 pub use law_trace::read_law_trace;
 pub use variant::{
-    expect_law, parse as parse_variant, profile, read_law, registry, senders, variant_name,
-    variant_slug,
+    expect_law, law_variables, parse as parse_variant, profile, read_law, registry, senders,
+    variant_name, variant_slug,
 };
 
 /// The largest file that is read. A scenario of ten thousand links is a tenth of it.

@@ -2,7 +2,9 @@
 
 use ackclock_sim::scenario::VariantChoice;
 use ackclock_sim::{Names, Scenario};
-use ackclock_tcp::growth::{GrowthChoice, laws_of_linux, registered_laws};
+use ackclock_tcp::growth::{
+    AnyGrowth, Growth, GrowthChoice, Variable, laws_of_linux, registered_laws,
+};
 use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
 use ackclock_tcp::words::Row;
 use ackclock_tcp::{Profile, TcpSpec, Variant};
@@ -21,6 +23,23 @@ pub fn variant_name(variant: &str, profile: &str) -> Result<String, BadInput> {
         variant.resolve(profile).map(|parts| parts.name(profile)).map_err(|e| e.to_string())
     });
     named.map_err(|error| BadInput::new(format_args!("variant: {error}")))
+}
+
+/// The names of the variables that a sender's law publishes under a profile.
+///
+/// # Errors
+/// As those of [`variant_name`].
+pub fn law_variables(variant: &str, profile: &str) -> Result<Vec<&'static str>, BadInput> {
+    variant_name(variant, profile)?;
+    let profile = self::profile(profile).map_err(|error| BadInput::new(format_args!("{error}")))?;
+    let resolved = parse(variant).and_then(|variant| {
+        variant
+            .resolve(profile)
+            .map(|parts| AnyGrowth::new(parts.growth))
+            .map_err(|e| e.to_string())
+    });
+    let law = resolved.map_err(|error| BadInput::new(format_args!("variant: {error}")))?;
+    Ok(law.variables().iter().map(|variable| variable.name).collect())
 }
 
 /// Refuses a word that is not that of a growth law.
@@ -71,13 +90,26 @@ pub fn registry() -> String {
     });
     let rows: Vec<_> = REGISTRY
         .iter()
-        .map(|entry| row(entry.word, entry.argument, entry.choice.slot(), entry.help))
+        .map(|entry| {
+            let mut row = row(entry.word, entry.argument, entry.choice.slot(), entry.help);
+            if let Part::Growth(law) = entry.choice {
+                row["variables"] = variables(law);
+            }
+            row
+        })
         .chain(forms)
         .chain([
             json!({ "word": MODERN, "argument": null, "slot": "several", "help": MODERN_HELP }),
         ])
         .collect();
     json!(rows).to_string()
+}
+
+/// The variables that a law publishes: a row each, with `name` and `help`.
+fn variables(law: GrowthChoice) -> Value {
+    let law = AnyGrowth::new(law);
+    let row = |variable: &Variable| json!({ "name": variable.name, "help": variable.help });
+    law.variables().iter().map(row).collect()
 }
 
 /// The senders of a scenario with their parts, as JSON: a row an entry of `flow`, and one a variant of a class.

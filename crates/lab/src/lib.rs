@@ -30,8 +30,8 @@ mod throughput;
 pub mod worlds;
 
 pub use ackclock_input::{
-    BadInput, MAX_FILE_BYTES, from_json, load, printable, read_columns, registry, senders, to_json,
-    variant_name, variant_slug,
+    BadInput, MAX_FILE_BYTES, from_json, law_variables, load, printable, read_columns, registry,
+    senders, to_json, variant_name, variant_slug,
 };
 pub use ackclock_script::Comments;
 pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};

@@ -32,7 +32,7 @@ const ZSTD_LEVEL: i32 = 3;
 const OF_EVENTS: [&str; 3] = ["connections", "objects", "pages"];
 
 /// The files of a run, by their names: those of its tables, and those that runs of some kinds have alone.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "flows",
     "links",
     "sources",
@@ -44,6 +44,7 @@ const TABLES: [&str; 12] = [
     "quick_start",
     "flow_events",
     "flow_samples",
+    "law_samples",
     "link_samples",
 ];
 const SCENARIOS: &str = "scenarios.parquet";

@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use ackclock_sim::Run;
 use ackclock_sim::records::{
-    Connections, CrossingRow, FlowEventKind, FlowEventRow, FlowRow, FlowSamples, LinkRow, Objects,
-    Outcome, PageRow, QuickStartRow, SourceRow, VideoRow,
+    Connections, CrossingRow, FlowEventKind, FlowEventRow, FlowRow, FlowSamples, LawRow, LinkRow,
+    Objects, Outcome, PageRow, QuickStartRow, SourceRow, VideoRow,
 };
+use ackclock_tcp::growth::Value;
 use ackclock_units::Instant;
+use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
@@ -56,6 +58,8 @@ pub struct Tables {
     pub flow_events: Table,
     /// One row a sample of a flow.
     pub flow_samples: Table,
+    /// One row a value of a variable of a flow's law.
+    pub law_samples: Table,
     /// One row a sample of a link.
     pub link_samples: Table,
     /// Events that the clock handled.
@@ -79,7 +83,7 @@ impl Tables {
     }
 
     /// Every table.
-    pub fn all(&self) -> [&Table; 12] {
+    pub fn all(&self) -> [&Table; 13] {
         [
             &self.flows,
             &self.links,
@@ -92,6 +96,7 @@ impl Tables {
             &self.quick_start,
             &self.flow_events,
             &self.flow_samples,
+            &self.law_samples,
             &self.link_samples,
         ]
     }
@@ -114,6 +119,7 @@ impl Tables {
             quick_start: quick_start(runs, cells),
             flow_events: flow_events(runs, cells),
             flow_samples: flow_samples(runs, cells),
+            law_samples: law_samples(runs, cells),
             link_samples: link_samples(runs, cells),
             events: runs.iter().map(|run| run.events).sum(),
         }
@@ -450,6 +456,38 @@ fn flow_samples(runs: &[Run], cells: bool) -> Table {
         .table("flow_samples")
 }
 
+fn law_samples(runs: &[Run], cells: bool) -> Table {
+    let rows = || runs.iter().flat_map(|run| &run.law_samples);
+    let columns = |of: fn(&LawRow) -> u32| -> Vec<Vec<u32>> {
+        runs.iter().map(|run| run.law_samples.iter().map(of).collect()).collect()
+    };
+    let flows = columns(|row| row.flow);
+    let mut flows = flows.iter();
+    Columns::new(runs, cells, |run| run.law_samples.len())
+        .number("time_s", rows().map(|row| seconds(row.time_ns)))
+        .names("flow", runs, |run| {
+            let of_run = flows.next().map_or(&[][..], Vec::as_slice);
+            (of_run, run.flow_names.iter().map(|name| &**name).collect())
+        })
+        .words("variable", false, rows().map(|row| Some(row.variable)))
+        .optional(
+            "value",
+            rows().map(|row| match row.value {
+                Value::Number(number) => Some(number),
+                Value::Unknown | Value::Word(_) => None,
+            }),
+        )
+        .words(
+            "word",
+            true,
+            rows().map(|row| match row.value {
+                Value::Word(word) => Some(word),
+                Value::Unknown | Value::Number(_) => None,
+            }),
+        )
+        .table("law_samples")
+}
+
 fn link_samples(runs: &[Run], cells: bool) -> Table {
     let samples = || runs.iter().map(|run| &run.link_samples);
     Columns::new(runs, cells, |run| run.link_samples.time_ns.len())
@@ -550,6 +588,18 @@ impl Columns {
         let column = DictionaryArray::<Int32Type>::try_new(Int32Array::from(keys), words)
             .expect("every key is the place of a word");
         self.column(name, false, column)
+    }
+
+    /// A dictionary of the words as they come.
+    fn words<'a>(
+        self,
+        name: &str,
+        nullable: bool,
+        words: impl Iterator<Item = Option<&'a str>>,
+    ) -> Self {
+        let mut column = StringDictionaryBuilder::<Int32Type>::new();
+        words.for_each(|word| column.append_option(word));
+        self.column(name, nullable, column.finish())
     }
 
     fn column(mut self, name: &str, nullable: bool, array: impl Array + 'static) -> Self {

@@ -67,6 +67,7 @@ fn own(side: usize, app: AnyApp, tune: impl FnOnce(&mut Config)) -> UserspaceHos
         opens,
         logs_objects: false,
         watched: false,
+        records_law: false,
     };
     UserspaceHost::new(V4, side, vec![setup], 7)
 }

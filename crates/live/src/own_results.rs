@@ -1,7 +1,7 @@
 //! Results of our own ends, and of the routers of the path.
 
 use ackclock_net::path::Decided;
-use ackclock_sim::records::{FlowEventRow, VideoRow};
+use ackclock_sim::records::{FlowEventRow, LawRow, VideoRow};
 use ackclock_tcp::{Failure, QuickStartEvent, SenderStats};
 use ackclock_units::{Bytes, Instant};
 
@@ -17,6 +17,8 @@ pub struct HostResults {
     pub samples: Vec<(usize, Vec<SenderSample>)>,
     /// The events of their senders, by the number of the connection.
     pub flow_events: Vec<(usize, Vec<FlowEventRow>)>,
+    /// Every change of their laws' variables, if a probe records them.
+    pub law_samples: Vec<LawRow>,
     /// The rows of the videos that were played.
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, by the number of the connection.
@@ -62,6 +64,8 @@ pub struct OwnResults {
     pub samples: Vec<(usize, Vec<SenderSample>)>,
     /// The events of their senders, by the number of the connection.
     pub flow_events: Vec<(usize, Vec<FlowEventRow>)>,
+    /// Every change of their laws' variables, if a probe records them.
+    pub law_samples: Vec<LawRow>,
     /// The rows of the videos that were played.
     pub videos: Vec<VideoRow>,
     /// Steps of Quick-Start requests, by the number of the connection.
@@ -80,6 +84,7 @@ impl OwnResults {
         self.app_log.append(results.app_log);
         self.samples.extend(results.samples);
         self.flow_events.extend(results.flow_events);
+        self.law_samples.extend(results.law_samples);
         self.videos.extend(results.videos);
         self.requests.extend(results.requests);
     }

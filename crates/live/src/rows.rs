@@ -81,6 +81,7 @@ pub fn rows(
             plan,
             &own.flow_events,
         ),
+        law_samples: watch::laws_of_own(scenario, plan, &own.law_samples),
         objects: own.app_log.clone().objects(plan.flows.len(), &plan.connections),
         connections: connections(scenario, plan, hosts, outcome, own),
         quick_start: quick_start_rows(plan, &own.decisions, &own.requests),

@@ -10,7 +10,7 @@ use std::thread::{self, ScopedJoinHandle};
 use ackclock_app::{AnyApp, Client, Server, Session, Sink, Transport};
 use ackclock_sim::plan::Plan;
 use ackclock_sim::records::Run;
-use ackclock_sim::scenario::{Application, NetworkSpec, Scenario};
+use ackclock_sim::scenario::{Application, NetworkSpec, Scenario, What};
 use ackclock_tcp::{Config, QuickStartEvent, QuickStartStep};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
@@ -566,6 +566,7 @@ fn userspace_host(
             opens: (connection.opener == side).then_some(connection.opens),
             logs_objects: connection.logs_objects(),
             watched: scenario.probes.iter().any(|probe| probe.flow.is_some()),
+            records_law: scenario.probes.iter().any(|probe| probe.what.contains(&What::Law)),
         })
     });
     let setup = setup.collect::<Result<Vec<_>, LiveError>>()?;

@@ -5,7 +5,7 @@ use std::os::fd::RawFd;
 
 use ackclock_app::{AnyApp, App, Note};
 use ackclock_packet::Flags;
-use ackclock_sim::records::{EventWatch, FlowEventRow, SenderState};
+use ackclock_sim::records::{EventWatch, FlowEventRow, LawRow, LawWatch, SenderState};
 use ackclock_sim::scenario::NetworkSpec;
 use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::Stream;
@@ -44,6 +44,9 @@ pub struct UserspaceEnd {
     /// Events of the sender.
     watch: EventWatch,
     events: Vec<FlowEventRow>,
+    /// Changes of its law's variables.
+    law: LawWatch,
+    law_rows: Vec<LawRow>,
     /// The time at which all data was acknowledged, if it has an end.
     completed: Option<Instant>,
     /// The time at which nothing was left to do but to wait in TIME-WAIT.
@@ -61,6 +64,8 @@ struct Recording {
     objects: bool,
     /// Its window and what else probes see.
     samples: bool,
+    /// The variables of its law.
+    law: bool,
     /// True if it is the end that objects are for.
     receives: bool,
 }
@@ -81,6 +86,8 @@ pub struct EndSetup<'a> {
     pub logs_objects: bool,
     /// True if probes see it.
     pub watched: bool,
+    /// True if a probe records the variables of its law.
+    pub records_law: bool,
 }
 
 impl UserspaceEnd {
@@ -98,6 +105,7 @@ impl UserspaceEnd {
                 name: setup.name.to_owned(),
                 objects: setup.logs_objects,
                 samples: setup.watched && side == 0,
+                law: setup.records_law && side == 0,
                 receives: side == 1,
             },
             received: Bytes::ZERO,
@@ -105,6 +113,8 @@ impl UserspaceEnd {
             samples: Vec::new(),
             watch: EventWatch::default(),
             events: Vec::new(),
+            law: LawWatch::default(),
+            law_rows: Vec::new(),
             before: None,
             completed: None,
             over: None,
@@ -197,6 +207,10 @@ impl UserspaceEnd {
         self.watch.see(SenderState::of(sender), |kind| kinds.push(kind));
         let number = u32::try_from(self.recording.number).unwrap_or(u32::MAX);
         self.events.extend(kinds.into_iter().map(|kind| self.watch.row(now, number, kind)));
+        if self.recording.law {
+            let (flow, law) = (self.recording.number, sender.growth());
+            self.law.record_changes(now, flow, law, &mut self.law_rows);
+        }
         let [cwnd, threshold, srtt, in_flight] = [
             sender.cwnd().get(),
             sender.ssthresh().map_or(NONE, Bytes::get),
@@ -353,6 +367,7 @@ impl Port for UserspaceHost {
             results.app_log.append(std::mem::take(&mut own.app_log));
             results.samples.push((*n, std::mem::take(&mut own.samples)));
             results.flow_events.push((*n, std::mem::take(&mut own.events)));
+            results.law_samples.append(&mut own.law_rows);
             results.videos.extend(app_log::video(&own.recording.name, &own.app, end));
             let log = own.endpoint.quick_start_log();
             results.requests.extend(log.iter().map(|event| (*n, *event)));

@@ -1,12 +1,12 @@
 //! Looking at the kernel's connections while they run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use ackclock_sim::plan::Plan;
-use ackclock_sim::records::{EventWatch, FlowEventRow, FlowSamples, SenderState};
+use ackclock_sim::records::{EventWatch, FlowEventRow, FlowSamples, LawRow, SenderState};
 use ackclock_sim::scenario::{Every, Scenario, What};
 use ackclock_units::{Duration, Instant};
 
@@ -36,6 +36,11 @@ struct FlowProbe {
 impl FlowProbe {
     fn wants(&self, what: What) -> bool {
         self.what.is_empty() || self.what.contains(&what)
+    }
+
+    /// True if it records a column of `flow_samples`.
+    fn has_columns(&self) -> bool {
+        self.what.is_empty() || self.what.iter().any(|what| *what != What::Law)
     }
 }
 
@@ -369,7 +374,38 @@ pub fn events_with_own(
     rows
 }
 
+/// The variables of our own senders' laws that probes of `scenario` record, of which `own` has every change; of the kernel's
+/// nothing is known.
+pub fn laws_of_own(scenario: &Scenario, plan: &Plan, own: &[LawRow]) -> Vec<LawRow> {
+    let time = |at: Instant| at.since(Instant::START).as_nanos();
+    let mut rows = Vec::new();
+    for probe in probes(scenario, plan, true).iter().filter(|probe| probe.what.contains(&What::Law))
+    {
+        let seen = own.iter().filter(|row| probe.flows.get(row.flow as usize) == Some(&true));
+        let Some(interval) = probe.interval else {
+            let within = time(probe.from)..=time(probe.until);
+            rows.extend(seen.filter(|row| within.contains(&row.time_ns)));
+            continue;
+        };
+        let mut changes = seen.peekable();
+        let mut last: BTreeMap<(u32, &str), LawRow> = BTreeMap::new();
+        let mut at = probe.from;
+        while at <= probe.until {
+            while let Some(row) = changes.next_if(|row| row.time_ns <= time(at)) {
+                last.insert((row.flow, row.variable), *row);
+            }
+            rows.extend(last.values().map(|row| LawRow { time_ns: time(at), ..*row }));
+            at += interval;
+        }
+    }
+    rows.sort_by_key(|row| (row.time_ns, row.flow));
+    rows
+}
+
 fn push(samples: &mut FlowSamples, probe: &FlowProbe, flow: usize, sample: &SenderSample) {
+    if !probe.has_columns() {
+        return;
+    }
     let wanted = |what, value: f64| if probe.wants(what) { value } else { f64::NAN };
     samples.time_ns.push(sample.at.as_nanos());
     samples.flow.push(u32::try_from(flow).expect("fewer than 2^32 flows"));

@@ -35,6 +35,13 @@ pub fn variant_name(variant: &str, profile: &str) -> PyResult<String> {
     guarded(|| ackclock_lab::variant_name(variant, profile))
 }
 
+/// Return the names of the variables that a sender's law publishes. Raises ``BadInput``.
+#[pyfunction]
+#[pyo3(signature = (variant, profile = "rfc"))]
+pub fn law_variables(variant: &str, profile: &str) -> PyResult<Vec<&'static str>> {
+    guarded(|| ackclock_lab::law_variables(variant, profile))
+}
+
 /// Return the senders of a scenario (JSON text) with their parts, as JSON: a row an entry. Raises ``BadInput``.
 #[pyfunction]
 pub fn senders(scenario: &str) -> PyResult<String> {

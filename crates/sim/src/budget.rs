@@ -12,7 +12,7 @@ use ackclock_units::{Bytes, Duration, Rate};
 use crate::error::ScenarioError;
 use crate::scenario::{
     Application, ArrivalsSpec, CrossTraffic, Draw, Every, Flow, LinkSpec, Probe, Scenario,
-    Topology, Traffic, TrafficApp,
+    Topology, Traffic, TrafficApp, What,
 };
 use crate::topology::{Layout, flow_entries};
 
@@ -64,6 +64,10 @@ const WAITING_BYTES: f64 = 60.0;
 const CONNECTION_ROW_BYTES: f64 = 150.0;
 const OBJECT_ROW_BYTES: f64 = 60.0;
 const SAMPLE_ROW_BYTES: f64 = 76.0;
+/// A row of a law's variable; the number of variables of the law that has most (BBR), and of those that change with an ACK.
+const LAW_ROW_BYTES: f64 = 84.0;
+const LAW_VARIABLES: f64 = 23.0;
+const LAW_CHANGES: f64 = 1.0;
 /// A planned exchange.
 const EXCHANGE_BYTES: f64 = 40.0;
 /// A picture or a segment of a video at a rate.
@@ -167,7 +171,8 @@ impl Estimate {
             if let Every::Interval(interval) = probe.every {
                 let rows = probe_span(probe, scenario) / interval.as_secs_f64().max(1e-9);
                 let rows = rows * probed(probe, scenario);
-                estimate.add_rows(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
+                let bytes = row_bytes(probe, LAW_VARIABLES);
+                estimate.add_rows(format!("probe[{n}].every"), rows * bytes, rows);
             }
         }
         estimate
@@ -248,7 +253,8 @@ impl Estimate {
                     None => packets_of.iter().sum(),
                 };
                 let rows = 2.0 * packets * share;
-                estimate.add_rows(format!("probe[{n}].every"), rows * SAMPLE_ROW_BYTES, rows);
+                let bytes = row_bytes(probe, LAW_CHANGES);
+                estimate.add_rows(format!("probe[{n}].every"), rows * bytes, rows);
             }
         }
         estimate
@@ -462,6 +468,13 @@ fn span(from: Duration, until: Option<Duration>, scenario: &Scenario) -> f64 {
 }
 
 /// The number of flows, or links, at which a probe looks.
+/// The memory of what a probe records at a time, so many variables of a law among it.
+fn row_bytes(probe: &Probe, variables: f64) -> f64 {
+    let of_law = if probe.what.contains(&What::Law) { variables * LAW_ROW_BYTES } else { 0.0 };
+    let only_law = probe.what == [What::Law];
+    if only_law { of_law } else { of_law + SAMPLE_ROW_BYTES }
+}
+
 fn probed(probe: &Probe, scenario: &Scenario) -> f64 {
     let Some(name) = &probe.flow else { return 1.0 };
     let meant = scenario.flows.iter().filter(|flow| flow.name == *name);

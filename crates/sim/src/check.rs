@@ -13,6 +13,7 @@ use ackclock_net::{
     AckThinning, AggregationConfig, ChannelConfig, Discipline, JitterConfig, QuickStartSpec,
     Reorder,
 };
+use ackclock_tcp::growth::{AnyGrowth, Growth};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, check_line};
 
@@ -129,7 +130,7 @@ pub fn check(scenario: &Scenario) -> std::result::Result<Estimate, ScenarioError
     }
     moments::check_outages(scenario, &layout)?;
     for (n, probe) in scenario.probes.iter().enumerate() {
-        check_probe(n, probe, scenario, &flows, &links)?;
+        check_probe(n, probe, scenario, (&flows, &entries), &links)?;
     }
     Ok(estimate)
 }
@@ -295,11 +296,25 @@ fn check_cross(n: usize, cross: &CrossTraffic, links: &[&str]) -> Result {
     Ok(())
 }
 
+/// Refuses to record the variables of a law that has none, in which no row would come.
+fn check_law_probe(key: &str, flow: &Flow) -> Result {
+    // A flow that cannot be configured has a line of its own.
+    let Ok(config) = flow.config() else { return Ok(()) };
+    if AnyGrowth::new(config.parts.growth).variables().is_empty() {
+        let message = format!(
+            "the law of `{}` publishes no variables beside the window; leave out `law`",
+            flow.variant
+        );
+        return refuse(key, &message);
+    }
+    Ok(())
+}
+
 fn check_probe(
     n: usize,
     probe: &Probe,
     scenario: &Scenario,
-    flows: &[String],
+    (flows, entries): (&[String], &[usize]),
     links: &[&str],
 ) -> Result {
     let key = |key: &str| format!("probe[{n}].{key}");
@@ -312,6 +327,15 @@ fn check_probe(
             }
             if probe.what.contains(&What::Queue) {
                 return refuse(&key("what"), "a flow has no `queue`; name a link");
+            }
+            if probe.what.contains(&What::Law) {
+                let mut named = flows
+                    .iter()
+                    .zip(entries)
+                    .filter(|(name, entry)| *name == flow || scenario.flows[**entry].name == *flow);
+                named.try_for_each(|(_, entry)| {
+                    check_law_probe(&key("what"), &scenario.flows[*entry])
+                })?;
             }
         }
         (None, Some(link)) => {

@@ -371,6 +371,7 @@ pub trait Events<'o> {
         }
         state.run.quick_start.sort_by_key(|row| row.time_ns);
         state.run.flow_events.sort_by_key(|row| (row.time_ns, row.flow));
+        state.run.law_samples.sort_by_key(|row| (row.time_ns, row.flow));
         state.add_videos();
     }
 }

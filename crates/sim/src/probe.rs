@@ -5,7 +5,9 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::host::Host;
 use crate::links::Links;
-use crate::records::{EventWatch, FlowSamples, LinkSamples, Run, SenderState};
+use crate::records::{
+    EventWatch, FlowSamples, LawWatch, LinkSamples, Run, SenderState, record_all,
+};
 use crate::scenario::{Every, Probe, Scenario, What};
 use crate::topology::Layout;
 use crate::visitors::Visiting;
@@ -25,6 +27,8 @@ struct Active {
     until: Instant,
     /// The values that were recorded last of each flow, to see a change; empty where changes do not matter.
     last: Vec<FlowValues>,
+    /// Those of its law's variables.
+    laws: Vec<LawWatch>,
 }
 
 impl Active {
@@ -53,13 +57,14 @@ impl FlowValues {
 
 /// Which values of a flow a probe records.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "a set of five")]
+#[expect(clippy::struct_excessive_bools, reason = "a set of six")]
 struct Wanted {
     cwnd: bool,
     ssthresh: bool,
     srtt: bool,
     in_flight: bool,
     playout: bool,
+    law: bool,
 }
 
 impl Wanted {
@@ -72,7 +77,13 @@ impl Wanted {
             srtt: wants(What::Srtt),
             in_flight: wants(What::InFlight),
             playout: named.contains(&What::Playout),
+            law: named.contains(&What::Law),
         }
+    }
+
+    /// True if it records a column of `flow_samples`.
+    const fn has_columns(self) -> bool {
+        self.cwnd || self.ssthresh || self.srtt || self.in_flight || self.playout
     }
 }
 
@@ -105,9 +116,10 @@ impl Probes {
                         .expect("the check found the link"),
                 ),
             };
+            let wanted = Wanted::new(&probe.what);
             Active {
                 subject,
-                wanted: Wanted::new(&probe.what),
+                wanted,
                 interval: match probe.every {
                     Every::Change => None,
                     Every::Interval(interval) => Some(interval),
@@ -117,6 +129,10 @@ impl Probes {
                 last: match probe.every {
                     Every::Change => vec![FlowValues::NOTHING; names.len()],
                     Every::Interval(_) => Vec::new(),
+                },
+                laws: match probe.every {
+                    Every::Change if wanted.law => vec![LawWatch::default(); names.len()],
+                    _ => Vec::new(),
                 },
             }
         };
@@ -192,8 +208,15 @@ impl Probes {
         match &probe.subject {
             Subject::Flows(flows) => {
                 for flow in flows {
-                    let values = values(probe.wanted, now, &hosts[2 * flow..]);
-                    record_flow(&mut run.flow_samples, now, *flow, &values, &hosts[2 * flow]);
+                    let host = &hosts[2 * flow];
+                    if probe.wanted.has_columns() {
+                        let values = values(probe.wanted, now, &hosts[2 * flow..]);
+                        record_flow(&mut run.flow_samples, now, *flow, &values, host);
+                    }
+                    if probe.wanted.law && host.visiting.is_none() {
+                        let law = host.endpoint.sender().growth();
+                        record_all(now, *flow, law, &mut run.law_samples);
+                    }
                 }
             }
             Subject::Wire(wire) => record_wire(&mut run.link_samples, now, *wire, network),
@@ -213,6 +236,12 @@ impl Probes {
             if probe.last[flow] != values {
                 probe.last[flow] = values;
                 record_flow(&mut run.flow_samples, now, flow, &values, &hosts[2 * flow]);
+            }
+            if let Some(watch) = probe.laws.get_mut(flow)
+                && hosts[2 * flow].visiting.is_none()
+            {
+                let law = hosts[2 * flow].endpoint.sender().growth();
+                watch.record_changes(now, flow, law, &mut run.law_samples);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The results of a run: rows and columns, with units in their names.
 
 mod flow_events;
+mod law_samples;
 mod pages;
 mod quick_start;
 
@@ -14,6 +15,7 @@ use ackclock_units::{Bytes, Duration, Instant};
 use crate::acks::AckCounts;
 
 pub use flow_events::{EventWatch, FlowEventKind, FlowEventRow, SenderState};
+pub use law_samples::{LawRow, LawWatch, record_all};
 pub use pages::PageRow;
 pub use quick_start::{QuickStartRow, QuickStartWhat};
 
@@ -58,6 +60,8 @@ pub struct Run {
     pub flow_events: Vec<FlowEventRow>,
     /// The rows of flow probes.
     pub flow_samples: FlowSamples,
+    /// The variables of laws that probes record, in the order of time; those of one moment in the order of flows.
+    pub law_samples: Vec<LawRow>,
     /// The rows of link probes.
     pub link_samples: LinkSamples,
     /// Names that the samples refer to by index: flows in the order of the scenario.

@@ -239,6 +239,8 @@ pub enum What {
     InFlight,
     /// The play time that the player of a video holds; only if it is named.
     Playout,
+    /// The variables that the law of a flow publishes, in the table `law_samples`; only if it is named.
+    Law,
     /// The queue of a link, and its counters.
     Queue,
 }

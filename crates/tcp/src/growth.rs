@@ -10,6 +10,7 @@ mod contract;
 mod linux;
 mod published;
 mod real;
+mod variables;
 
 use std::borrow::{Borrow, BorrowMut};
 
@@ -28,6 +29,7 @@ pub use contract::{About, Delays, Growth, Law, LawForm, Model, Recoveries, Route
 pub use linux::Linux;
 pub use reno::RenoWord;
 pub use tahoe::Counting;
+pub use variables::{Value, Variable};
 pub(crate) use visitor::register;
 pub use visitor::{LawFailed, Maker, VisitorError, VisitorId, fail, registered_laws};
 
@@ -396,6 +398,14 @@ impl Growth for AnyGrowth {
 
     fn on_feedback(&mut self, feedback: &Feedback) {
         each!(mut self, law => law.on_feedback(feedback));
+    }
+
+    fn variables(&self) -> &'static [Variable] {
+        self.inside().variables()
+    }
+
+    fn values(&self, give: &mut dyn FnMut(Value)) {
+        self.inside().values(give);
     }
 }
 

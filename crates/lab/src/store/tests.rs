@@ -72,7 +72,7 @@ fn what_is_written_is_read_back() {
     assert_eq!(some.column_by_name("flow"), samples.column_by_name("flow"));
     assert_eq!((some.num_columns(), some.num_rows()), (2, samples.num_rows()));
     assert_eq!(read_table(&path, Some(&[])).unwrap().num_rows(), samples.num_rows());
-    assert_eq!(files(&folder.join("a/b")).len(), 12, "no temporary file is left");
+    assert_eq!(files(&folder.join("a/b")).len(), 13, "no temporary file is left");
 }
 
 #[test]
@@ -94,6 +94,7 @@ fn the_number_of_threads_changes_no_byte() {
             "flow_events.parquet",
             "flow_samples.parquet",
             "flows.parquet",
+            "law_samples.parquet",
             "link_samples.parquet",
             "links.parquet",
             "objects.parquet",
@@ -137,7 +138,7 @@ fn the_tables_of_two_kinds_of_runs_do_not_lie_side_by_side() {
     assert!(!files(&folder).contains_key("live.json"));
     assert!(files(&folder).contains_key("scenarios.parquet"));
     write(&place, &tables, &[scenario(1)]).unwrap();
-    assert_eq!(files(&folder).len(), 12);
+    assert_eq!(files(&folder).len(), 13);
 }
 
 #[test]

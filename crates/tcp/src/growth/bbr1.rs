@@ -20,6 +20,7 @@ use super::bbr::{
     bytes, pacing_rate, volume,
 };
 use super::contract::{About, Growth, Law};
+use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
     Why,
@@ -61,6 +62,17 @@ enum Mode {
     /// Four segments in flight, so that the path is seen without a queue; until when, once there are
     /// so few.
     ProbeRtt { until: Option<Instant> },
+}
+
+impl Mode {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Drain => "drain",
+            Self::ProbeBw { .. } => "probe_bw",
+            Self::ProbeRtt { .. } => "probe_rtt",
+        }
+    }
 }
 
 /// BBR's first version.
@@ -441,6 +453,19 @@ impl Law for Bbr1 {
 }
 
 impl Growth for Bbr1 {
+    variables! { law =>
+        "state", "startup, drain, probe_bw or probe_rtt": law.mode.word();
+        "pacing_gain", "the pacing gain": law.pacing_gain();
+        "pacing_rate_bps", "the rate of payload at which segments leave": 8.0 * law.pacing_rate;
+        "bw_bps", "the estimated bandwidth of the path": 8.0 * law.bw();
+        "min_rtt_s", "the least round-trip time of ten seconds": law.min_rtt;
+        "round_count", "packet-timed round trips": law.rounds.count;
+        "full_bw_bps", "the bandwidth beyond which startup looks for growth": 8.0 * law.full_bw;
+        "full_bw_count", "rounds without that growth": law.full_bw_rounds;
+        "full_bw_reached", "1 once the pipe was found full": law.full_bw_reached;
+        "idle_restart", "1 after silence, until data is delivered": law.idle_restart;
+    }
+
     /// All is done in [`on_delivery`](Growth::on_delivery).
     fn on_ack(&mut self, _: &Ack, _: Option<SlowStartStep>) {}
 

@@ -19,6 +19,7 @@ use super::bbr::{
     bytes, pacing_rate, volume,
 };
 use super::contract::{About, Growth, Law};
+use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, LostSegment, Proposal, RateSample, RecoveryEnd, Repair,
     Signal, SlowStartStep, Why,
@@ -74,6 +75,19 @@ impl State {
     /// `IsProbingBW`.
     const fn is_accelerating(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
+    }
+
+    /// The word in results.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Drain => "drain",
+            Self::Down => "probe_bw_down",
+            Self::Cruise => "probe_bw_cruise",
+            Self::Refill => "probe_bw_refill",
+            Self::Up => "probe_bw_up",
+            Self::ProbeRtt => "probe_rtt",
+        }
     }
 
     const fn pacing_gain(self) -> f64 {
@@ -480,6 +494,32 @@ impl Law for Bbr {
 }
 
 impl Growth for Bbr {
+    variables! { law =>
+        "state", "startup, drain, probe_bw_down, probe_bw_cruise, probe_bw_refill, probe_bw_up or probe_rtt": law.state.word();
+        "pacing_gain", "the pacing gain (pacing_gain)": law.state.pacing_gain();
+        "cwnd_gain", "the gain of the window (cwnd_gain)": law.state.cwnd_gain();
+        "pacing_rate_bps", "the rate of payload at which segments leave (pacing_rate)": 8.0 * law.pacing_rate;
+        "bw_bps", "the bandwidth that is used: the lesser of max_bw and bw_shortterm (bw)": 8.0 * law.bw;
+        "max_bw_bps", "the largest bandwidth of two cycles (max_bw)": 8.0 * law.max_bw();
+        "bw_shortterm_bps", "the short-term bound of the bandwidth; unknown while there is none (bw_shortterm)": 8.0 * law.bw_shortterm;
+        "inflight_shortterm_bytes", "the short-term bound of the data in flight (inflight_shortterm)": law.inflight_shortterm;
+        "inflight_longterm_bytes", "the long-term bound of the data in flight (inflight_longterm)": law.inflight_longterm;
+        "inflight_headroom_bytes", "that less the headroom for others (InflightWithHeadroom)": law.inflight_with_headroom();
+        "inflight_bytes", "the data in flight that fills the path without a queue (Inflight(max_bw, 1.0))": law.inflight(law.max_bw(), 1.0);
+        "extra_acked_bytes", "the largest volume of ACKs that came together (extra_acked)": law.extra_acked.filter.get();
+        "min_rtt_s", "the least round-trip time of ten seconds (min_rtt)": law.least_rtt.min_rtt;
+        "probe_rtt_min_delay_s", "the least round-trip time since the last search for it (probe_rtt_min_delay)": law.least_rtt.recent;
+        "round_count", "packet-timed round trips (round_count)": law.rounds.count;
+        "rounds_since_bw_probe", "those since the last probe for bandwidth (rounds_since_bw_probe)": law.probing.rounds_since_up;
+        "bw_probe_wait_s", "the longest time until the next probe (bw_probe_wait)": law.probing.wait;
+        "bw_probe_up_rounds", "rounds of growth in the last probe (bw_probe_up_rounds)": law.probing.up_rounds;
+        "full_bw_bps", "the bandwidth beyond which growth is looked for (full_bw)": 8.0 * law.full_pipe.bw;
+        "full_bw_count", "rounds without that growth (full_bw_count)": law.full_pipe.rounds;
+        "full_bw_now", "1 once growth has ended since the search for it began (full_bw_now)": law.full_pipe.now;
+        "full_bw_reached", "1 once the pipe was ever found full (full_bw_reached)": law.full_pipe.reached;
+        "idle_restart", "1 after silence, until data is delivered (idle_restart)": law.idle_restart;
+    }
+
     /// All is done in [`on_delivery`](Growth::on_delivery) and [`on_lost`](Growth::on_lost).
     fn on_ack(&mut self, _: &Ack, _: Option<SlowStartStep>) {}
 

@@ -4,6 +4,7 @@
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Published, Rule};
+use super::variables::variables;
 use crate::event::{Ack, Congestion, Signal};
 use crate::words::Word;
 
@@ -47,6 +48,10 @@ impl Paper for BicRule {
 }
 
 impl Rule for BicRule {
+    variables! { law =>
+        "w_max_segments", "the window at the last loss, less by fast convergence": law.last_max;
+    }
+
     fn increase(&mut self, _: &Ack, cwnd: f64, acked: f64) -> f64 {
         let step = match self.last_max {
             _ if cwnd < LOW_WINDOW => 1.0,

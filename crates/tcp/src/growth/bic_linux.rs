@@ -4,6 +4,7 @@ use ackclock_units::Instant;
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Ticks, Window};
+use super::variables::variables;
 use crate::event::{Acked, CaState, Signal, StateChange};
 use crate::words::{Described, Word};
 
@@ -114,6 +115,11 @@ impl Law for BicLinux {
 }
 
 impl Module for Bic {
+    variables! { law =>
+        "w_max_segments", "the window at the last loss, less by fast convergence (last_max_cwnd)": Some(law.last_max).filter(|max| *max > 0);
+        "cnt_segments", "segments to be acknowledged for the window to grow by one": law.cnt;
+    }
+
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;
 

@@ -8,6 +8,7 @@ use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{self, Rounds, bytes, pacing_rate, volume};
 use super::contract::{About, Growth, Law};
+use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep, Why,
 };
@@ -53,6 +54,18 @@ enum State {
     Cruising,
     Probing,
     Pushing,
+}
+
+impl State {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Recovery => "recovery",
+            Self::Cruising => "cruising",
+            Self::Probing => "probing",
+            Self::Pushing => "pushing",
+        }
+    }
 }
 
 /// The sensitivity of a flow with a rate in bytes per second.
@@ -399,6 +412,15 @@ impl Law for C4 {
 }
 
 impl Growth for C4 {
+    variables! { law =>
+        "state", "initial, recovery, cruising, probing or pushing": law.state.word();
+        "nominal_rate_bps", "the nominal rate": 8.0 * law.nominal_rate;
+        "nominal_max_rtt_s", "the nominal maximum round-trip time": law.nominal_max_rtt;
+        "running_min_rtt_s", "the running minimum round-trip time": law.running_min_rtt;
+        "alpha", "the coefficient of the rate in this state": law.alpha;
+        "loss_rate", "the smoothed loss rate": law.loss_rate;
+    }
+
     /// All is done in [`on_delivery`](Growth::on_delivery).
     fn on_ack(&mut self, _: &Ack, _: Option<SlowStartStep>) {}
 

@@ -14,6 +14,7 @@ mod settings;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::contract::{About, Growth, Law, Recoveries, whole_bytes};
+use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
 };
@@ -195,6 +196,13 @@ impl Law for Ccp {
 }
 
 impl Growth for Ccp {
+    variables! { law =>
+        "controls", "1 once slow start is over and the controller leads": law.controls;
+        "rtt_min_s", "the least round-trip time of the connection (RTTmin)": law.path.least_rtt;
+        "rtt_max_s", "the largest round-trip time of the connection (RTTmax)": law.path.largest_rtt;
+        "capacity_bps", "the estimated capacity of the path": law.path.capacity(law.mss).map(|rate| 8.0 * rate);
+    }
+
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         self.mss = ack.mss;
         if let Some(step) = slow_start {

@@ -9,6 +9,7 @@ use ackclock_units::random::Stream;
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Published, Rule, Settled};
+use super::variables::variables;
 use crate::event::{Ack, Congestion, Signal};
 use crate::words::Word;
 
@@ -40,6 +41,18 @@ enum Queue {
     Rising,
     Falling,
     Full,
+}
+
+impl Queue {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Empty => "empty",
+            Self::Rising => "rising",
+            Self::Falling => "falling",
+            Self::Full => "full",
+        }
+    }
 }
 
 /// CDG's difference from Reno. Windows are in segments.
@@ -167,6 +180,13 @@ impl CdgRule {
 }
 
 impl Rule for CdgRule {
+    variables! { law =>
+        "queue", "the inferred state of the bottleneck's queue": law.queue.word();
+        "shadow_segments", "the window that losses alone would have made": Some(law.shadow).filter(|window| *window > 0.0);
+        "signs", "signs of congestion by delay in a row": law.signs;
+        "backing_off", "1 while the answer to a sign lasts": law.backing_off.is_some();
+    }
+
     fn judge(&mut self, ack: &Ack, cwnd: f64, in_slow_start: bool) -> Option<Settled> {
         if self.cwnd == 0.0 {
             self.shadow = cwnd;

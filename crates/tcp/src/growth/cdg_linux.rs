@@ -7,6 +7,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window, micros};
+use super::variables::variables;
 use crate::event::{Acked, Established, SendStart, Signal};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -233,6 +234,12 @@ impl Law for CdgLinux {
 }
 
 impl Module for Cdg {
+    variables! { law =>
+        "shadow_segments", "the window that losses alone would have made (shadow_wnd)": law.memory.shadow;
+        "backoffs", "reductions by delay in a row (backoff_cnt)": law.memory.backoffs;
+        "backing_off", "1 while the answer to a sign lasts": law.memory.backing_off;
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;

@@ -9,6 +9,7 @@ use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Mss};
 
 use super::contract::{About, Growth, Law, whole_bytes};
+use super::variables::variables;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep};
 use crate::words::{Described, Word};
 
@@ -142,6 +143,14 @@ impl Law for Compound {
 }
 
 impl Growth for Compound {
+    variables! { law =>
+        "cwnd_segments", "the part of the window that is Reno's": law.cwnd;
+        "dwnd_segments", "the part of the window that goes by the delay": law.dwnd;
+        "gamma_segments", "segments that may wait before the delay part shrinks": law.gamma;
+        "diff_reno_segments", "segments of Reno's window that waited in the last round": law.waiting_reno;
+        "base_rtt_s", "the least round-trip time": law.base_rtt;
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         self.mss = ack.mss;

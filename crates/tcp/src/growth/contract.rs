@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
+use super::variables::{Value, Variable};
 use crate::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
@@ -156,6 +157,14 @@ pub trait Growth: Debug + Send {
     /// Routers have said something. Only of a law that goes by that, from end points and routers
     /// that take part; after the other events of the segment that brought it.
     fn on_feedback(&mut self, _: &Feedback) {}
+
+    /// The variables that the law publishes. Never changes.
+    fn variables(&self) -> &'static [Variable] {
+        &[]
+    }
+
+    /// Gives the present value of each of its [variables](Self::variables), in their order.
+    fn values(&self, _give: &mut dyn FnMut(Value)) {}
 }
 
 /// The form of a law that has one form under `linux` and another elsewhere.

@@ -9,6 +9,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use super::bbr::{self, NOMINAL_RTT, pacing_rate};
 use super::contract::{About, Growth, Law, whole_bytes};
+use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep, Why,
 };
@@ -242,6 +243,14 @@ impl Law for Copa {
 }
 
 impl Growth for Copa {
+    variables! { law =>
+        "delta", "the trade of throughput for delay (δ)": 1.0 / law.patience;
+        "velocity", "the speed of the window (v)": law.velocity;
+        "competes", "1 in the competitive mode": law.patience > PATIENCE;
+        "min_rtt_s", "the least round-trip time of ten seconds (RTTmin)": law.least.get();
+        "standing_rtt_s", "the least round-trip time of half a round (RTTstanding)": law.standing.get();
+    }
+
     /// All is done in [`on_delivery`](Growth::on_delivery).
     fn on_ack(&mut self, _: &Ack, _: Option<SlowStartStep>) {}
 

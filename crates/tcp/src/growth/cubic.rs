@@ -6,6 +6,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::contract::{About, Growth, Law, LawForm, Model, whole_bytes};
 use super::real::{larger, smaller};
+use super::variables::variables;
 use crate::config::Profile;
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
 use crate::words::{Described, Word};
@@ -160,6 +161,26 @@ impl State {
 }
 
 impl Cubic {
+    /// `W_max` of the stage under way, or else of the next one.
+    fn w_max(&self) -> Option<f64> {
+        self.state.epoch.map(|epoch| epoch.w_max).or(self.state.w_max)
+    }
+
+    /// The region of the curve at the last ACK (§4.3 to §4.5).
+    fn region(&self) -> &'static str {
+        let Some(epoch) = self.state.epoch.filter(|_| !self.in_slow_start()) else {
+            return "slow_start";
+        };
+        let t = seconds(epoch.last_ack.since(epoch.start));
+        if epoch.w_cubic(t) < epoch.w_est {
+            "reno_friendly"
+        } else if self.state.cwnd < epoch.w_max {
+            "concave"
+        } else {
+            "convex"
+        }
+    }
+
     /// The window has changed, or what a segment is.
     #[inline]
     fn settle(&mut self) {
@@ -227,6 +248,13 @@ impl Law for Cubic {
 }
 
 impl Growth for Cubic {
+    variables! { law =>
+        "w_max_segments", "the origin of the curve: the window at the last loss (W_max)": law.w_max();
+        "k_s", "the time from the start of the stage until the curve is at its origin (K)": law.state.epoch.map(|epoch| epoch.k);
+        "w_est_segments", "Reno's window under the same losses (W_est)": law.state.epoch.map(|epoch| epoch.w_est);
+        "region", "the region of the curve: slow_start, reno_friendly, concave or convex": law.region();
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         if self.mss != ack.mss {

@@ -7,6 +7,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::contract::{About, Delays, Law, Model};
 use super::linux::{Linux, Module, Step, Window};
+use super::variables::variables;
 use crate::event::{RttSample, SendStart, Signal};
 use crate::words::{ANY, Described, Word};
 
@@ -179,6 +180,15 @@ impl Law for CubicLinux {
 }
 
 impl Module for Cubic {
+    variables! { law =>
+        "w_max_segments", "the window at the last loss, less by fast convergence (last_max_cwnd)": Some(law.curve.last_max_cwnd).filter(|max| *max > 0);
+        "origin_point_segments", "the plateau of the curve": law.curve.epoch_start.map(|_| law.curve.origin_point);
+        "k_s", "the time from the start of the stage until the plateau": law.curve.epoch_start.map(|_| law.curve.k as f64 / 1024.0);
+        "w_est_segments", "Reno's window under the same losses (tcp_cwnd)": law.curve.epoch_start.map(|_| law.curve.tcp_cwnd);
+        "cnt_segments", "segments to be acknowledged for the window to grow by one": law.curve.cnt;
+        "delay_min_s", "the least round-trip time": law.curve.delay_min;
+    }
+
     #[inline]
     fn grow(&mut self, window: &mut Window, step: &Step) {
         if step.acked > 0 {

@@ -9,6 +9,7 @@ use ackclock_units::{Bytes, Mss};
 
 use super::contract::{About, Growth, Law, LawForm};
 use super::reno::Reno;
+use super::variables::variables;
 use crate::event::{Ack, Congestion, MarkReport, Proposal, RecoveryEnd, Signal, SlowStartStep};
 use crate::words::{Described, Word};
 
@@ -96,6 +97,10 @@ impl Law for Dctcp {
 }
 
 impl Growth for Dctcp {
+    variables! { law =>
+        "alpha", "the mean share of bytes that met congestion": law.alpha;
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         self.reno.on_ack(ack, slow_start);

@@ -7,6 +7,7 @@ use ackclock_units::Instant;
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window};
 use super::reno_linux::Reno;
+use super::variables::variables;
 use crate::event::{CaState, MarkReport, Signal, StateChange};
 use crate::words::{Described, Word};
 
@@ -60,6 +61,10 @@ impl Law for DctcpLinux {
 }
 
 impl Module for Dctcp {
+    variables! { law =>
+        "alpha", "the mean share of packets that met congestion (dctcp_alpha / 1024)": law.alpha as f64 / 1024.0;
+    }
+
     const HEEDS_STATES: bool = true;
     const MEASURES_MARKS: bool = true;
 

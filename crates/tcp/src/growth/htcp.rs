@@ -9,6 +9,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Path, Published, Rule, Settled};
+use super::variables::variables;
 use crate::event::{Ack, Congestion};
 use crate::words::Word;
 
@@ -65,6 +66,12 @@ impl Paper for HtcpRule {
 }
 
 impl Rule for HtcpRule {
+    variables! { law =>
+        "beta", "the part of the window that a loss leaves": law.beta;
+        "rate_bps", "the largest throughput since the last loss": 8.0 * law.rate;
+        "old_rate_bps", "the largest throughput between the two losses before": 8.0 * law.old_rate;
+    }
+
     fn judge(&mut self, ack: &Ack, _: f64, _: bool) -> Option<Settled> {
         self.since.get_or_insert(ack.now);
         let Some((begin, una)) = self.sample else {

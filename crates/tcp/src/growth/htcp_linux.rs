@@ -4,6 +4,7 @@ use ackclock_units::Instant;
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Ticks, Window, micros};
+use super::variables::variables;
 use crate::event::{Acked, CaState, SendStart, Signal, StateChange};
 use crate::words::{Described, Word};
 
@@ -171,6 +172,13 @@ impl Law for HtcpLinux {
 }
 
 impl Module for Htcp {
+    variables! { law =>
+        "alpha", "the increase a round trip in segments (alpha / 128)": law.alpha as f64 / 128.0;
+        "beta", "the part of the window that a loss leaves (beta / 128)": law.beta as f64 / 128.0;
+        "rate_packets_per_s", "the mean throughput (Bi)": law.rate;
+        "max_rate_packets_per_s", "the largest throughput since the last loss (maxB)": law.max_rate;
+    }
+
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;
 

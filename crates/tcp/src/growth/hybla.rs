@@ -7,6 +7,7 @@ use ackclock_units::Duration;
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Path, Published, Rule};
+use super::variables::variables;
 use crate::event::Ack;
 use crate::words::Word;
 
@@ -54,6 +55,10 @@ impl HyblaRule {
 }
 
 impl Rule for HyblaRule {
+    variables! { law =>
+        "rho", "the round-trip time over the reference round-trip time": law.rho();
+    }
+
     const OUTGROWS: bool = true;
 
     /// 2^rho - 1.

@@ -2,6 +2,7 @@
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window, micros};
+use super::variables::variables;
 use crate::event::{Acked, CaState, Established, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -88,6 +89,11 @@ impl Law for HyblaLinux {
 }
 
 impl Module for Hybla {
+    variables! { law =>
+        "enabled", "0 while the law is Reno's (hybla_en)": law.enabled;
+        "rho", "the round-trip time over the reference round-trip time (rho_3ls / 8)": law.rho as f64 / 8.0;
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;

@@ -8,6 +8,7 @@ use ackclock_units::Duration;
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Path, Published, Rule, Settled};
+use super::variables::variables;
 use crate::event::{Ack, Congestion, Signal};
 use crate::words::Word;
 
@@ -107,6 +108,13 @@ impl IllinoisRule {
 }
 
 impl Rule for IllinoisRule {
+    variables! { law =>
+        "alpha", "the increase a round trip in segments; unknown while it is Reno's": law.found.map(|(alpha, _)| alpha);
+        "beta", "the part of the window that a loss takes; unknown while it is Reno's": law.found.map(|(_, beta)| beta);
+        "base_rtt_s", "the least round-trip time": law.path.base;
+        "max_rtt_s", "the largest round-trip time": Some(law.path.largest).filter(|rtt| *rtt > Duration::ZERO);
+    }
+
     fn judge(&mut self, ack: &Ack, cwnd: f64, _: bool) -> Option<Settled> {
         if self.end.is_none_or(|end| ack.una > end) {
             self.end_round(cwnd);

@@ -6,6 +6,7 @@ use ackclock_units::Instant;
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window, micros};
+use super::variables::variables;
 use crate::event::{Acked, CaState, Signal, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -133,6 +134,11 @@ impl Law for IllinoisLinux {
 }
 
 impl Module for Illinois {
+    variables! { law =>
+        "alpha", "the increase a round trip in segments (alpha / 128)": law.alpha as f64 / 128.0;
+        "beta", "the part of the window that a loss takes (beta / 64)": law.beta as f64 / 64.0;
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;

@@ -8,6 +8,7 @@ use ackclock_units::Duration;
 
 use super::contract::{About, Law};
 use super::published::{Published, Rule, Settled};
+use super::variables::variables;
 use crate::delays::{DelayHistory, OneWay};
 use crate::event::{Ack, Acked};
 use crate::words::{ANY, Described, Word};
@@ -70,6 +71,10 @@ impl LedbatRule {
 }
 
 impl Rule for LedbatRule {
+    variables! { law =>
+        "queueing_s", "the current queueing delay, one way": law.delays.queueing();
+    }
+
     const HEARS_ACKS: bool = true;
 
     fn judge(&mut self, ack: &Ack, cwnd: f64, in_slow_start: bool) -> Option<Settled> {

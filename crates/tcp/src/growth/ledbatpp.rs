@@ -8,6 +8,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::contract::{About, Law};
 use super::published::{Published, Rule, Settled};
+use super::variables::variables;
 use crate::delays::DelayHistory;
 use crate::event::{Ack, Congestion, RttSample};
 use crate::words::{ANY, Described, Slot, Word};
@@ -47,6 +48,18 @@ enum Phase {
     Back {
         since: Instant,
     },
+}
+
+impl Phase {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::AfterTimeout => "after_timeout",
+            Self::Until(_) => "steady",
+            Self::Small { .. } => "slowdown",
+            Self::Back { .. } => "ramp_up",
+        }
+    }
 }
 
 /// LEDBAT++'s difference from Reno.
@@ -137,6 +150,13 @@ impl LedbatPlusPlusRule {
 }
 
 impl Rule for LedbatPlusPlusRule {
+    variables! { law =>
+        "phase", "initial, after_timeout, steady, slowdown or ramp_up": law.phase.word();
+        "base_rtt_s", "the base delay, a round trip": law.delays.base();
+        "queueing_s", "the current queueing delay, a round trip": law.delays.queueing();
+        "gain", "the gain of slow start and growth": law.gain();
+    }
+
     fn slow_start(&self) -> f64 {
         self.gain()
     }

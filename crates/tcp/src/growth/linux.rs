@@ -10,6 +10,7 @@ use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::contract::{Delays, Growth};
+use super::variables::{Value, Variable};
 use crate::event::{
     Ack, Acked, Congestion, Established, MarkReport, Proposal, RecoveryEnd, RttSample, SendStart,
     Signal, SlowStartStep, StateChange, Why,
@@ -258,6 +259,14 @@ pub trait Module: Debug + Default + Send {
     fn delays(&self, _: Instant) -> Delays {
         Delays::UNKNOWN
     }
+
+    /// Those of [`Growth::variables`].
+    fn variables(&self) -> &'static [Variable] {
+        &[]
+    }
+
+    /// Those of [`Growth::values`].
+    fn values(&self, _: &mut dyn FnMut(Value)) {}
 }
 
 /// A law of Linux's.
@@ -268,6 +277,14 @@ pub struct Linux<M> {
 }
 
 impl<M: Module> Growth for Linux<M> {
+    fn variables(&self) -> &'static [Variable] {
+        self.module.variables()
+    }
+
+    fn values(&self, give: &mut dyn FnMut(Value)) {
+        self.module.values(give);
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         let Self { window, module } = self;

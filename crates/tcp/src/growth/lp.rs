@@ -7,6 +7,7 @@ use ackclock_units::{Duration, Instant};
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Published, Rule, Settled};
+use super::variables::variables;
 use crate::delays::OneWay;
 use crate::event::{Ack, Acked, Congestion};
 use crate::words::Word;
@@ -87,6 +88,13 @@ impl LpRule {
 }
 
 impl Rule for LpRule {
+    variables! { law =>
+        "delay_s", "the smoothed one-way delay, beyond an unknown constant": law.smoothed;
+        "delay_min_s", "the least one-way delay, beyond the same constant": law.least;
+        "delay_max_s", "the largest one-way delay, beyond the same constant": law.largest;
+        "infers", "1 in the inference phase after a sign of congestion": law.infers;
+    }
+
     const HEARS_ACKS: bool = true;
 
     fn judge(&mut self, ack: &Ack, cwnd: f64, in_slow_start: bool) -> Option<Settled> {

@@ -10,6 +10,7 @@ use ackclock_units::Instant;
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window, micros};
+use super::variables::variables;
 use crate::event::{Acked, Signal, Stamps};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -160,6 +161,11 @@ impl Law for LpLinux {
 }
 
 impl Module for Lp {
+    variables! { law =>
+        "remote_hz", "the estimated clock of the peer's timestamps": law.remote_hz;
+        "within_inference", "1 in the inference phase after a sign of congestion": law.within_inference;
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEARS_ACKS: bool = true;
 

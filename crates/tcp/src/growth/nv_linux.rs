@@ -9,6 +9,7 @@ use ackclock_units::{Bytes, Instant};
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Ticks, Window, micros};
+use super::variables::{from_micros, variables};
 use crate::event::{Acked, CaState, Established, SendStart, Signal, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -210,6 +211,13 @@ impl Law for NvLinux {
 }
 
 impl Module for Nv {
+    variables! { law =>
+        "grows", "1 if the last decision lets the window grow (nv_allow_cwnd_growth)": law.grows;
+        "min_rtt_s", "the least round-trip time (nv_min_rtt)": from_micros(law.min_rtt);
+        "last_rtt_s", "the smoothed round-trip time (nv_last_rtt)": from_micros(law.last_rtt);
+        "good_decisions", "decisions in a row that found no queue (nv_no_cong_cnt)": law.good_decisions;
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;

@@ -12,6 +12,7 @@ use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{Rounds, pacing_rate};
 use super::contract::{About, Growth, Law, Recoveries, whole_bytes};
+use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep,
 };
@@ -223,6 +224,14 @@ impl Law for Playout {
 }
 
 impl Growth for Playout {
+    variables! { law =>
+        "base_rtt_s", "the least round-trip time of the connection": law.base_rtt;
+        "standing_rtt_s", "the least round-trip time of the last round": law.standing;
+        "largest_rtt_s", "the largest of those": law.largest_rtt;
+        "loss", "the share of the last round that was lost": law.loss;
+        "peak_bps", "the largest delivery rate": 8.0 * law.peak;
+    }
+
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         self.mss = ack.mss;
         if let Some(step) = slow_start {

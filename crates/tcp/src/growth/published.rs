@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use ackclock_units::{Bytes, Duration, Mss};
 
 use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes};
+use super::variables::{Value, Variable};
 use crate::event::{
     Ack, Acked, Congestion, Established, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep,
 };
@@ -74,6 +75,14 @@ pub trait Rule: Debug + Default + Send {
 
     /// The seed of random choices.
     fn on_seed(&mut self, _: u64) {}
+
+    /// Those of [`Growth::variables`].
+    fn variables(&self) -> &'static [Variable] {
+        &[]
+    }
+
+    /// Those of [`Growth::values`].
+    fn values(&self, _: &mut dyn FnMut(Value)) {}
 }
 
 /// A rule with one word, which is Linux's form of the law under `linux`.
@@ -137,6 +146,14 @@ impl<R: Rule> Published<R> {
 }
 
 impl<R: Rule> Growth for Published<R> {
+    fn variables(&self) -> &'static [Variable] {
+        self.rule.variables()
+    }
+
+    fn values(&self, give: &mut dyn FnMut(Value)) {
+        self.rule.values(give);
+    }
+
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         let mss = ack.mss;
         let in_slow_start = slow_start.is_some();

@@ -5,6 +5,7 @@ use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{Rounds, pacing_rate};
 use super::contract::{About, Growth, Law, Recoveries, Routers};
+use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, Proposal, RecoveryEnd, Signal, SlowStartStep,
 };
@@ -78,6 +79,10 @@ impl Law for Rcp {
 }
 
 impl Growth for Rcp {
+    variables! { law =>
+        "rate_bps", "the rate of payload that routers offered": law.rate.map(|rate| 8.0 * rate);
+    }
+
     fn on_ack(&mut self, _: &Ack, _: Option<SlowStartStep>) {}
 
     fn on_congestion(&mut self, congestion: &Congestion) {

@@ -481,3 +481,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn every_law_gives_a_value_for_each_of_its_variables() {
+    let mut publish = 0;
+    for row in GrowthChoice::rows() {
+        let law = AnyGrowth::new(row.choice);
+        let variables = law.variables();
+        let mut values = Vec::new();
+        law.values(&mut |value| values.push(value));
+        let name = row.spelled();
+        assert_eq!(values.len(), variables.len(), "{name}");
+        let mut names: Vec<&str> = variables.iter().map(|variable| variable.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), variables.len(), "{name}: a name stands twice");
+        for variable in variables {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(variable.name.chars().all(plain), "{name}: {variable:?}");
+            assert!(!variable.help.is_empty(), "{name}: {variable:?}");
+        }
+        publish += usize::from(!variables.is_empty());
+    }
+    // Tahoe, Reno, HighSpeed TCP, Scalable TCP and XCP keep no more than the window and the threshold.
+    assert!(publish > GrowthChoice::rows().len() / 2, "{publish}");
+}

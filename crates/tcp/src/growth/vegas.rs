@@ -8,6 +8,7 @@ use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Mss};
 
 use super::contract::{About, Growth, Law, LawForm, whole_bytes};
+use super::variables::variables;
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -142,6 +143,11 @@ impl Law for Vegas {
 }
 
 impl Growth for Vegas {
+    variables! { law =>
+        "base_rtt_s", "the least round-trip time": law.base_rtt;
+        "grows", "1 in the rounds in which slow start grows, which are every other": law.grows;
+    }
+
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         self.mss = ack.mss;
         let ended = self.measure(ack);

@@ -5,6 +5,7 @@ use ackclock_packet::Seq;
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Window, micros};
+use super::variables::{from_micros, variables};
 use crate::event::{CaState, RttSample, SendStart, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -94,6 +95,12 @@ impl Law for VegasLinux {
 }
 
 impl Module for Vegas {
+    variables! { law =>
+        "enabled", "0 while something is amiss, and the law is Reno's (doing_vegas_now)": !law.disabled;
+        "base_rtt_s", "the least round-trip time since the last silence": law.base_rtt.map(from_micros);
+        "min_rtt_s", "the least round-trip time of the round": law.min_rtt.map(from_micros);
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEEDS_STATES: bool = true;
 

@@ -7,6 +7,7 @@ use ackclock_units::Duration;
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Path, Published, Rule};
+use super::variables::variables;
 use crate::event::{Ack, Congestion};
 use crate::words::Word;
 
@@ -51,6 +52,11 @@ impl VenoRule {
 }
 
 impl Rule for VenoRule {
+    variables! { law =>
+        "base_rtt_s", "the least round-trip time": law.path.base;
+        "rtt_s", "the last round-trip time": Some(law.path.last).filter(|rtt| *rtt > Duration::ZERO);
+    }
+
     /// Half as fast where the path is congested: every other ACK.
     fn increase(&mut self, _: &Ack, cwnd: f64, acked: f64) -> f64 {
         let share = if self.backlog(cwnd) < CONGESTED { 1.0 } else { 0.5 };

@@ -4,6 +4,7 @@ use ackclock_units::Instant;
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, VegasTimes, Window};
+use super::variables::variables;
 use crate::event::{Acked, CaState, SendStart, Signal, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -83,6 +84,11 @@ impl Law for VenoLinux {
 }
 
 impl Module for Veno {
+    variables! { law =>
+        "enabled", "0 while the law is Reno's (doing_veno_now)": law.enabled;
+        "backlog_segments", "segments that wait (diff / 2)": law.backlog as f64 / 2.0;
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;

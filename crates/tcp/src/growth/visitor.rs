@@ -12,6 +12,7 @@ use ackclock_units::{Bytes, Instant, Mss, Rate};
 
 use super::Reno;
 use super::contract::{About, Delays, Growth, Law};
+use super::variables::{Value, Variable};
 use crate::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
@@ -325,6 +326,14 @@ impl Growth for Visitor {
 
     fn limits_flight(&self) -> bool {
         self.law.limits_flight()
+    }
+
+    fn variables(&self) -> &'static [Variable] {
+        self.law.variables()
+    }
+
+    fn values(&self, give: &mut dyn FnMut(Value)) {
+        self.law.values(give);
     }
 
     fn on_established(&mut self, established: &Established) {

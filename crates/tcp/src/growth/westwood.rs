@@ -9,6 +9,7 @@ use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes};
+use super::variables::variables;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep};
 use crate::words::{Described, Word};
 
@@ -103,6 +104,11 @@ impl Law for Westwood {
 }
 
 impl Growth for Westwood {
+    variables! { law =>
+        "bandwidth_bps", "the mean of the rate samples (BWE)": law.bandwidth.map(|rate| 8.0 * rate);
+        "rtt_min_s", "the least round-trip time (RTTmin)": law.rtt_min;
+    }
+
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         self.measure(ack);
         if let Some(step) = slow_start {

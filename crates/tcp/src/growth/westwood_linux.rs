@@ -6,6 +6,7 @@ use ackclock_units::{Bytes, Instant, Mss};
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, Ticks, Window, micros};
+use super::variables::variables;
 use crate::event::{Acked, CaState, SendStart, Signal};
 use crate::words::{Described, Word};
 
@@ -108,6 +109,11 @@ impl Law for WestwoodLinux {
 }
 
 impl Module for Westwood {
+    variables! { law =>
+        "bandwidth_bps", "the mean of the rate samples (bw_est)": 8.0 * law.ticks.hz() as f64 * law.bandwidth as f64;
+        "rtt_min_s", "the least round-trip time since the last timeout": law.rtt_min as f64 / law.ticks.hz() as f64;
+    }
+
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;
 

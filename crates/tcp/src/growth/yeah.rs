@@ -7,6 +7,7 @@ use ackclock_units::Duration;
 
 use super::contract::{About, LawForm};
 use super::published::{Paper, Published, Rule, Settled};
+use super::variables::variables;
 use crate::event::{Ack, Congestion};
 use crate::words::Word;
 
@@ -89,6 +90,14 @@ impl YeahRule {
 }
 
 impl Rule for YeahRule {
+    variables! { law =>
+        "queue_segments", "segments that waited in the last round": law.queue;
+        "slow_rounds", "rounds of the slow mode in a row": law.slow_rounds;
+        "fast_rounds", "rounds of the fast mode in a row": law.fast_rounds;
+        "reno_segments", "the window that a Reno flow would have": law.reno;
+        "base_rtt_s", "the least round-trip time": law.base;
+    }
+
     fn judge(&mut self, ack: &Ack, cwnd: f64, _: bool) -> Option<Settled> {
         let end = *self.end.get_or_insert(ack.nxt);
         if ack.una <= end {

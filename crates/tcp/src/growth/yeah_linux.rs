@@ -6,6 +6,7 @@ use ackclock_units::Instant;
 
 use super::contract::{About, Law};
 use super::linux::{Linux, Module, Step, VegasTimes, Window};
+use super::variables::variables;
 use crate::event::{Acked, CaState, SendStart, Signal, StateChange};
 use crate::words::{ANY, Described, Slot, Word};
 
@@ -108,6 +109,13 @@ impl Law for YeahLinux {
 }
 
 impl Module for Yeah {
+    variables! { law =>
+        "queue_segments", "segments that waited in the last round (lastQ)": law.queue;
+        "slow_rounds", "rounds of the slow mode (doing_reno_now)": law.slow_rounds;
+        "fast_rounds", "rounds of the fast mode (fast_count)": law.fast_rounds;
+        "reno_segments", "the window that a Reno flow would have (reno_count)": law.reno;
+    }
+
     const WHOLE_GROWTH: bool = true;
     const HEEDS_STATES: bool = true;
     const HEARS_ACKS: bool = true;

@@ -41,10 +41,10 @@ pub struct Probing {
     /// `bw_probe_up_acked`, `probe_up_acked_per_inc`, `bw_probe_up_rounds`.
     up_acked: f64,
     up_acked_per_inc: f64,
-    up_rounds: u32,
+    pub up_rounds: u32,
     pub rounds_since_up: u64,
     /// `bw_probe_wait`, from `cycle_stamp` on.
-    wait: Duration,
+    pub wait: Duration,
     cycle_stamp: Instant,
     /// `prev_probe_too_high`, `prev_probe_precautionary`.
     too_high: bool,

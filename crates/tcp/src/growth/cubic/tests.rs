@@ -3,7 +3,7 @@ use ackclock_units::Duration;
 use super::*;
 use crate::event::{SlowStartStep, Why};
 use crate::growth::tests::Story;
-use crate::growth::{AnyGrowth, GrowthChoice};
+use crate::growth::{AnyGrowth, GrowthChoice, Value};
 
 const RFC: GrowthChoice = GrowthChoice::Cubic(LawForm::Published);
 
@@ -270,5 +270,63 @@ fn a_mark_may_cost_less_than_a_loss() {
         let mut story = Story::new(RFC, 100);
         story.congestion(Signal::Ecn { abe }, 100);
         assert!((story.cwnd() - left).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn the_published_variables_are_those_of_the_stage() {
+    let mut story = after_loss(100);
+    story.ack(1);
+    let mut told = Vec::new();
+    story.law.values(&mut |value| told.push(value));
+    let names: Vec<&str> = story.law.variables().iter().map(|variable| variable.name).collect();
+    assert_eq!(names, ["w_max_segments", "k_s", "w_est_segments", "region"]);
+    // h2o/quicly#679, RFC 9438 §4.2: K is that of the window after the reduction, cbrt((100 - 70) / 0.4) = cbrt(75) = 4.2172.
+    let Value::Number(k) = told[1] else { panic!("{told:?}") };
+    assert!((k - 4.2172).abs() < 1e-4, "{k}");
+    assert_eq!(told[0], Value::Number(100.0));
+    let region = |story: &Story| {
+        let mut last = Value::Unknown;
+        story.law.values(&mut |value| last = value);
+        last
+    };
+    // K = 9.0856 s of 1000 segments: after 0.1 s the curve is at 1000 - 0.4 · 8.9856³ = 709.8, and W_est still at 700.
+    let mut large = after_loss(1000);
+    large.ack(1);
+    large.now += Duration::from_millis(100);
+    large.ack(1);
+    assert_eq!(region(&large), Value::Word("concave"));
+    // After 12 s it is beyond the last loss, and W_est at 700 + 120 · 0.53 = 764.
+    large.run(Duration::from_secs(12));
+    assert_eq!(region(&large), Value::Word("convex"));
+    // At 10 ms and 10 segments the curve hardly moves, and Reno's window is ahead (h2o/quicly#678).
+    let mut small = after_loss(10);
+    small.rtt = Duration::from_millis(10);
+    small.ack(1);
+    small.run(Duration::from_millis(200));
+    assert_eq!(region(&small), Value::Word("reno_friendly"));
+    assert_eq!(region(&Story::new(RFC, 10)), Value::Word("slow_start"));
+}
+
+proptest::proptest! {
+    /// google/gvisor#13958: there an ACK could lower the window, where the curve is below it.
+    #[test]
+    fn an_ack_never_lowers_the_window(
+        segments in 2_u64..2000,
+        rtt in 1_u64..500,
+        steps in proptest::collection::vec((0_u64..2000, 1_u64..20), 1..60),
+        second in proptest::option::of(1_usize..30),
+    ) {
+        let mut story = after_loss(segments);
+        story.rtt = Duration::from_millis(rtt);
+        for (n, (millis, acked)) in steps.into_iter().enumerate() {
+            story.now += Duration::from_millis(millis);
+            if second == Some(n) {
+                story.congestion(Signal::Loss, 2.0_f64.max(story.cwnd()) as u64);
+            }
+            let before = story.cwnd();
+            story.ack(acked);
+            proptest::prop_assert!(story.cwnd() >= before, "{} after {before}", story.cwnd());
+        }
     }
 }
