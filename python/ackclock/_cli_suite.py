@@ -81,7 +81,7 @@ def suite(
                 threads=threads,
                 progress=lambda key, n, whole: status(f"{key}: case {n + 1} of {whole}"),
                 laws=law or (),
-                told=lambda key, sender, why: printing.say(f"{key}: {sender} is refused: {why}"),
+                told=printing.say,
             )
         if folder is not None:
             _write(folder, found)

@@ -13,13 +13,13 @@ from ackclock.suites.case import Case, Limit, Outcome, Suite
 __all__ = ["KEYS", "Case", "Limit", "Outcome", "Suite", "suite_of"]
 
 #: The modules with a suite.
-KEYS = ("quick", "fairness", "rfc9743", "nsperf", "c4")
+KEYS = ("quick", "fairness", "rfc9743", "bbr-draft", "nsperf", "c4")
 
 
 def suite_of(key: str) -> Suite:
     """Return a suite by its name."""
     if key not in KEYS:
         raise BadInput(f"suite: `{key}` is none, expected one of {', '.join(KEYS)}")
-    found = import_module(f"{__name__}.{key}").SUITE
+    found = import_module(f"{__name__}.{key.replace('-', '_')}").SUITE
     assert isinstance(found, Suite)  # noqa: S101 - for the types
     return found

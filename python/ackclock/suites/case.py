@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ackclock.api import law_variables
 from ackclock.scenario import Scenario
+from ackclock.suites.history import History
 
 __all__ = ["Case", "Kind", "Limit", "Outcome", "Suite", "Verdict"]
 
@@ -35,12 +37,24 @@ class Outcome:
         The row of the bottleneck over the case's measure, in the direction of the data.
     objects
         The rows of the table ``objects``.
+    samples
+        The rows of the table ``flow_samples``.
+    events
+        The rows of the table ``flow_events``.
+    law
+        The variables of the laws that a probe recorded.
+    scenario
+        The scenario that was run.
     """
 
     flows: Mapping[str, Mapping[str, Any]]
     whole: Mapping[str, Mapping[str, Any]]
     link: Mapping[str, Any]
     objects: Sequence[Mapping[str, Any]]
+    samples: Sequence[Mapping[str, Any]]
+    events: Sequence[Mapping[str, Any]]
+    law: History
+    scenario: Scenario
 
     def goodput(self, flow: str) -> float:
         """Return a flow's goodput in bit/s."""
@@ -112,6 +126,10 @@ class Case:
         True if each run has to keep the limit, false if their mean has to.
     note
         Differences from the source, and remarks on the number.
+    needs
+        Variables that a sender's law has to publish for this case.
+    runs
+        The names of the runs, where they are others than repetitions: one a seed, in their order.
     """
 
     key: str
@@ -128,6 +146,18 @@ class Case:
     seeds: int = 3
     every: bool = False
     note: str = ""
+    needs: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+
+    def unfit(self, variant: str) -> str:
+        """Return why the case cannot judge a sender by its law's variables; empty if it can."""
+        if not self.needs:
+            return ""
+        known = law_variables(variant)
+        missing = [name for name in self.needs if name not in known]
+        if not missing:
+            return ""
+        return f"its law publishes no `{missing[0]}`, which the case looks at"
 
     @property
     def baselines(self) -> tuple[str, ...]:

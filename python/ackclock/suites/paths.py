@@ -32,6 +32,8 @@ class Member:
     """0: as much as the run takes."""
     count: int = 1
     stagger_s: float = 0.0
+    app: ac.App | None = None
+    """Another application than a transfer of ``size``."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,9 @@ class Way:
     jitter: Jitter | None = None
     reorder: ac.Reorder | None = None
     channel: ac.Channel | None = None
+    outage: ac.Outage | None = None
+    reverse: ac.Reverse | None = None
+    probes: Sequence[ac.Probe] = field(default=())
     events: Sequence[ac.Event] = field(default=())
     traffic: Sequence[ac.Traffic] = field(default=())
     jitter_starts_s: float = 0.1
@@ -79,7 +84,8 @@ class Way:
             jitter=self.jitter,
             reorder=self.reorder,
             channel=self.channel,
-            reverse=ac.Reverse(loss=0.0),
+            outage=self.outage,
+            reverse=self.reverse or ac.Reverse(loss=0.0),
         )
         links, flows = [bottleneck], []
         for member in members:
@@ -92,7 +98,7 @@ class Way:
                 from_node=node,
                 to_node="right",
                 start=_nanos(at),
-                app=ac.Bulk(f"{member.size} B") if member.size else ac.Bulk(),
+                app=member.app or (ac.Bulk(f"{member.size} B") if member.size else ac.Bulk()),
                 tcp=ac.Tcp(mss=f"{MSS_BYTES} B", receive_window="1 GB"),
             )
             if member.count > 1:
@@ -109,6 +115,7 @@ class Way:
             flows=flows,
             traffic=self.traffic,
             events=self.events,
+            probes=self.probes,
             measures=[ac.Measure(MEASURE, start=_nanos(warm_up_s))],
         )
 

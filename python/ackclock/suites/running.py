@@ -13,9 +13,11 @@ from ackclock import _core, api
 from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.estimates import estimate
+from ackclock.results import Run
 from ackclock.scenario import Scenario
 from ackclock.suites import suite_of
 from ackclock.suites.case import MEASURE, Case, Outcome, Suite, Verdict
+from ackclock.suites.history import History
 
 __all__ = ["Cell", "SuiteResult", "run_suite"]
 
@@ -33,7 +35,8 @@ class Cell:
     values
         The metric of each run, in the order of the seeds.
     mean, ci
-        Their mean, and the half-width of its 95 % interval; None of one run.
+        Their mean, and the half-width of its 95 % interval; None of one run, and of runs on
+        several settings.
     low, high
         The bounds that the case had here; infinite where there is none.
     verdict
@@ -62,9 +65,12 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """Return the mean with its interval."""
+        """Return the mean with its interval; of runs on several settings the least and the most."""
         if self.verdict == "refused":
             return "refused"
+        if self.case.runs:
+            least, most = self.shown(min(self.values)), self.shown(max(self.values))
+            return least if least == most else f"{least} to {most}"
         ci = "" if self.ci is None or not math.isfinite(self.mean) else f" ± {self.shown(self.ci)}"
         return self.shown(self.mean) + ci
 
@@ -138,6 +144,7 @@ class SuiteResult:
                 "case": cell.case.key,
                 "variant": cell.variant,
                 "run": n,
+                "setting": cell.case.runs[n] if cell.case.runs else "",
                 "metric": cell.case.metric,
                 "value": value,
             }
@@ -167,6 +174,7 @@ class SuiteResult:
                     "mean": _finite(cell.mean),
                     "ci": cell.ci,
                     "values": [_finite(value) for value in cell.values],
+                    "settings": list(cell.case.runs),
                     "low": _finite(cell.low),
                     "high": _finite(cell.high),
                     "verdict": cell.verdict,
@@ -204,14 +212,14 @@ def run_suite(
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     laws: Sequence[str] = (),
-    told: Callable[[str, str, str], None] | None = None,
+    told: Callable[[str], None] | None = None,
 ) -> SuiteResult:
     """Run a test set with senders, by packet simulation.
 
     Parameters
     ----------
     name
-        The suite: ``quick``, ``fairness``, ``rfc9743``, ``nsperf`` or ``c4``.
+        The suite, such as ``quick``: one of ``ackclock.suites.KEYS``.
     variants
         The senders.
     cases
@@ -225,7 +233,7 @@ def run_suite(
     laws
         Laws that were loaded, each as ``NAME=FILE``, for the commands on the page.
     told
-        Called before the first run with each case and sender that cannot be run, and the reason.
+        Called before the first run with a line on each sender that cases refuse, and the reason.
 
     Returns
     -------
@@ -240,9 +248,9 @@ def run_suite(
     suite = suite_of(name)
     senders = _senders(variants)
     chosen = _chosen(suite, cases, quick)
-    for refusal in _refusals(senders, chosen, suite.baselines):
+    for line in _refusals(senders, chosen, suite.baselines):
         if told is not None:
-            told(*refusal)
+            told(line)
     cells: list[Cell] = []
     kept: dict[tuple[str, str], Scenario] = {}
     seen = hashlib.sha256(f"{_core.version()} {api.build_id()}".encode())
@@ -250,9 +258,15 @@ def run_suite(
         if progress is not None:
             progress(case.key, n, len(chosen))
         every = list(dict.fromkeys([*senders, *suite.baselines, *case.baselines]))
-        made = {sender: [case.build(sender, seed) for seed in _seeds(case)] for sender in every}
+        made = {
+            sender: []
+            if case.unfit(sender)
+            else [case.build(sender, seed) for seed in _seeds(case)]
+            for sender in every
+        }
         for sender, scenarios in made.items():
-            kept[case.key, sender] = scenarios[0]
+            if scenarios:
+                kept[case.key, sender] = scenarios[0]
             for scenario in scenarios:
                 seen.update(scenario.to_json().encode())
         cells += _case(case, made, threads)
@@ -292,8 +306,8 @@ def _chosen(suite: Suite, cases: Sequence[str], quick: bool) -> list[Case]:
 
 def _refusals(
     senders: Sequence[str], chosen: Sequence[Case], baselines: Sequence[str]
-) -> list[tuple[str, str, str]]:
-    """Return case, sender and reason of what cannot be run, before anything runs.
+) -> list[str]:
+    """Return a line on each sender that cases refuse for one reason, before anything runs.
 
     Raises
     ------
@@ -306,12 +320,18 @@ def _refusals(
         (case.key, sender, reason)
         for case in chosen
         for sender in dict.fromkeys([*senders, *baselines, *case.baselines])
-        if (reason := _refusal(case.build(sender, 1)))
+        if (reason := case.unfit(sender) or _refusal(case.build(sender, 1)))
     ]
     told = [reason for _, sender, reason in found if sender in senders]
     if len(told) == len(chosen) * len(senders):
         raise BadInput(f"suite: no case takes {' or '.join(senders)}: {told[0]}")
-    return found
+    cases: dict[tuple[str, str], list[str]] = {}
+    for case, sender, reason in found:
+        cases.setdefault((sender, reason), []).append(case)
+    return [
+        f"{', '.join(keys)}: {sender} is refused: {reason}"
+        for (sender, reason), keys in cases.items()
+    ]
 
 
 def _expect_a_sender(name: str) -> None:
@@ -336,18 +356,15 @@ def _refusal(scenario: Scenario) -> str:
 
 def _case(case: Case, made: Mapping[str, Sequence[Scenario]], threads: int | None) -> list[Cell]:
     """Run a case with every sender that it can take."""
-    reasons = {sender: _refusal(scenarios[0]) for sender, scenarios in made.items()}
+    reasons = {
+        sender: case.unfit(sender) or _refusal(scenarios[0]) for sender, scenarios in made.items()
+    }
     refused = {sender: reason for sender, reason in reasons.items() if reason}
     taken = [sender for sender in made if sender not in refused]
     values: dict[str, list[float]] = {}
     if taken:
-        run = api.simulate_many(
-            [each for sender in taken for each in made[sender]], threads=threads
-        )
-        outcomes = _outcomes(
-            {table: run.rows(table) for table in ("flows", "links", "objects")},
-            len(taken) * case.seeds,
-        )
+        scenarios = [each for sender in taken for each in made[sender]]
+        outcomes = outcomes_of(api.simulate_many(scenarios, threads=threads), scenarios)
         for n, sender in enumerate(taken):
             mine = outcomes[n * case.seeds : (n + 1) * case.seeds]
             values[sender] = [case.measure(outcome) for outcome in mine]
@@ -378,25 +395,41 @@ def _judged(case: Case, sender: str, values: Sequence[float], means: Mapping[str
         # NaN is within no bounds.
         good = all(low <= value <= high for value in judged)
         verdict = "pass" if good else "fail"
-    return Cell(case, sender, tuple(values), mean, estimate(values).ci, low, high, verdict)
+    ci = None if case.runs else estimate(values).ci
+    return Cell(case, sender, tuple(values), mean, ci, low, high, verdict)
 
 
-def _outcomes(tables: Mapping[str, list[dict[str, Any]]], count: int) -> list[Outcome]:
-    flows: list[dict[str, Any]] = [{} for _ in range(count)]
-    whole: list[dict[str, Any]] = [{} for _ in range(count)]
-    links: list[dict[str, Any]] = [{} for _ in range(count)]
-    objects: list[list[dict[str, Any]]] = [[] for _ in range(count)]
-    for row in tables["flows"]:
-        if row["measure"] == MEASURE:
-            flows[row["cell"]][row["flow"]] = row
-        elif row["measure"] == "run":
-            whole[row["cell"]][row["flow"]] = row
-    for row in tables["links"]:
-        if (row["measure"], row["link"], row["direction"]) == (MEASURE, "bottleneck", "forward"):
-            links[row["cell"]] = row
-    for row in tables["objects"]:
-        objects[row["cell"]].append(row)
-    return [Outcome(*each) for each in zip(flows, whole, links, objects, strict=True)]
+def outcomes_of(run: Run, scenarios: Sequence[Scenario]) -> list[Outcome]:
+    """Return what cases look at of many runs, in the order of their scenarios."""
+    by_cell: dict[str, list[list[dict[str, Any]]]] = {}
+    for table in ("flows", "links", "objects", "flow_samples", "flow_events", "law_samples"):
+        rows: list[list[dict[str, Any]]] = [[] for _ in scenarios]
+        for row in run.rows(table):
+            rows[row["cell"]].append(row)
+        by_cell[table] = rows
+    return [
+        Outcome(
+            flows=_of_measure(by_cell["flows"][cell], MEASURE),
+            whole=_of_measure(by_cell["flows"][cell], "run"),
+            link=_bottleneck(by_cell["links"][cell]),
+            objects=by_cell["objects"][cell],
+            samples=by_cell["flow_samples"][cell],
+            events=by_cell["flow_events"][cell],
+            law=History(by_cell["law_samples"][cell]),
+            scenario=scenario,
+        )
+        for cell, scenario in enumerate(scenarios)
+    ]
+
+
+def _of_measure(rows: Sequence[dict[str, Any]], measure: str) -> dict[str, dict[str, Any]]:
+    return {row["flow"]: row for row in rows if row["measure"] == measure}
+
+
+def _bottleneck(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    wanted = (MEASURE, "bottleneck", "forward")
+    found = (row for row in rows if (row["measure"], row["link"], row["direction"]) == wanted)
+    return next(found, {})
 
 
 def as_file(scenario: Scenario) -> str:
