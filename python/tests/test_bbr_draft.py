@@ -40,7 +40,9 @@ def outcome(case: Case, changes: Changes, events: Sequence[dict[str, Any]] = ())
     row = {"arrived_bytes": 1_488_000, "arrived_packets": 1000, "goodput_bps": 1e6}
     scenario = case.build("bbr", 1)
     flows = {"flow": row}
-    return Outcome(flows, flows, {"utilisation": 1.0}, [], [], events, history(changes), scenario)
+    return Outcome(
+        flows, flows, {"utilisation": 1.0}, {}, [], [], events, history(changes), scenario
+    )
 
 
 def measured(key: str, changes: Changes, events: Sequence[dict[str, Any]] = ()) -> float:

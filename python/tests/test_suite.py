@@ -111,7 +111,8 @@ def test_a_suite_is_whole(key: str) -> None:
             sender = "bbr" if each.unfit("cubic") else "cubic"
             text = each.build(sender, 1).to_json()
             assert each.build(sender, 1).to_json() == text
-            assert ac.Scenario.from_dict(json.loads(text)).flows
+            made = ac.Scenario.from_dict(json.loads(text))
+            assert made.flows or made.traffic
 
 
 def test_a_sender_that_a_case_cannot_take_is_refused() -> None:
@@ -119,7 +120,7 @@ def test_a_sender_that_a_case_cannot_take_is_refused() -> None:
     scenarios = {
         sender: [made.build(sender, seed) for seed in (1, 2)] for sender in ("xcp", "reno")
     }
-    xcp, reno = _case(made, scenarios, 1)
+    xcp, reno = _case(made, scenarios, 1, {})
     assert (xcp.verdict, reno.verdict) == ("refused", "no limit: reported")
     assert "xcp" in xcp.reason
     assert (xcp.text, len(reno.values)) == ("refused", 2)
@@ -188,7 +189,7 @@ def test_completion_of_a_flow_that_never_ends() -> None:
     whole = {"main": {"completed_s": None}}
     path = ac.Path("10 Mbit/s", "20 ms")
     scenario = ac.Scenario(topology=path, flows=[ac.Flow("cubic")], duration="1 s")
-    outcome = Outcome({}, whole, {}, [], [], [], History([]), scenario)
+    outcome = Outcome({}, whole, {}, {}, [], [], [], History([]), scenario)
     assert math.isinf(outcome.completion_s("main"))
 
 

@@ -41,17 +41,18 @@ def cases(quick: bool) -> Sequence[Case]:
     nets = (B0,) if quick else NINE
     seeds = 1 if quick else SEEDS
     on = trials(nets, [net.name for net in nets], seeds)
+    plain = _on(on)
     return [
-        *_startup_on_plateau(on),
+        *_startup_on_plateau(on, plain),
         *_startup_on_loss(),
-        *_drain(on),
+        *_drain(on, plain),
         *_drain_by_time(seeds),
         _up_on_plateau(on),
         *_up_on_loss(seeds),
         *_app_limited(seeds),
         _down_on_inflight(on),
         *_down_by_time(),
-        *_probe_rtt(on),
+        *_probe_rtt(plain),
         *_after_idle(seeds),
         _probe_rtt_in_startup(),
         *_loss_in_up(seeds),
@@ -111,7 +112,7 @@ def _first(outcome: Outcome, state: str) -> Span | None:
     return next(iter(outcome.law.spans(state)), None)
 
 
-def _startup_on_plateau(on: Trials) -> list[Case]:
+def _startup_on_plateau(on: Trials, plain: dict[str, Any]) -> list[Case]:
     def bandwidth(outcome: Outcome) -> float:
         startup = _first(outcome, "startup")
         if startup is None or math.isinf(startup.end_s):
@@ -140,17 +141,17 @@ def _startup_on_plateau(on: Trials) -> list[Case]:
         _case(
             1, "bandwidth", title=f"{title}: the bandwidth that it knows then", kind="published",
             metric="max_bw over the link’s rate of payload", digits=3, measure=bandwidth,
-            limit=Limit(low=0.98, high=1.02), needs=("state", "max_bw_bps"), **_on(on),
+            limit=Limit(low=0.98, high=1.02), needs=("state", "max_bw_bps"), **plain,
         ),
         _case(
             1, "flags", title=f"{title}: three rounds without growth, then DRAIN",
             metric="the condition holds", digits=0, measure=flags, limit=_HOLDS,
-            needs=("state", "full_bw_count", "full_bw_now"), **_on(on),
+            needs=("state", "full_bw_count", "full_bw_now"), **plain,
         ),
         _case(
             1, "rounds", title=f"{title}: how soon", kind="ours",
             metric="rounds beyond log2(BDP / initial window)", digits=0, measure=rounds,
-            limit=Limit(high=5.0), needs=("state", "round_count"), **_on(on),
+            limit=Limit(high=5.0), needs=("state", "round_count"), **plain,
         ),
     ]  # fmt: skip
 
@@ -205,7 +206,7 @@ def _around(net: Net, variant: str, state: str, most: int) -> Net:
     )
 
 
-def _drain(on: Trials) -> list[Case]:
+def _drain(on: Trials, plain: dict[str, Any]) -> list[Case]:
     def spans(outcome: Outcome) -> list[Span]:
         return [span for span in outcome.law.spans("drain") if span.end_s < math.inf]
 
@@ -232,7 +233,7 @@ def _drain(on: Trials) -> list[Case]:
         return max(found) if found else math.inf
 
     needs = ("state", "pacing_gain", "inflight_bytes", "round_count")
-    runs = _on(on)
+    runs = plain
     probed = _on(on, lambda net, variant: _around(net, variant, "drain", 1))
     return [
         _case(
@@ -495,7 +496,7 @@ def _free_down(net: Net, variant: str) -> float | None:
     return None
 
 
-def _probe_rtt(on: Trials) -> list[Case]:
+def _probe_rtt(plain: dict[str, Any]) -> list[Case]:
     def spans(outcome: Outcome) -> list[Span]:
         return [span for span in outcome.law.spans("probe_rtt") if span.end_s < math.inf]
 
@@ -529,17 +530,17 @@ def _probe_rtt(on: Trials) -> list[Case]:
         _case(
             10, "after-5s", title="PROBE_RTT comes after five seconds without a lower round trip",
             metric="the longest time without it", unit="s", measure=gap,
-            limit=Limit(low=5.0, high=5.3), needs=needs, **_on(on),
+            limit=Limit(low=5.0, high=5.3), needs=needs, **plain,
             note="An ACK has to come after the five seconds, a round trip with its queue at most.",
         ),
         _case(
             10, "lasts", title="PROBE_RTT lasts 200 ms at least", metric="the shortest stay",
-            unit="s", digits=3, measure=least, limit=Limit(low=0.2), needs=needs, **_on(on),
+            unit="s", digits=3, measure=least, limit=Limit(low=0.2), needs=needs, **plain,
         ),
         _case(
             10, "cruise", title="PROBE_RTT has half of a window, and goes back to PROBE_BW",
             metric="the condition holds", digits=0, measure=back, limit=_HOLDS, needs=needs,
-            **_on(on),
+            **plain,
         ),
     ]  # fmt: skip
 

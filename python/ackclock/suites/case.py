@@ -35,6 +35,8 @@ class Outcome:
         The same over the whole run.
     link
         The row of the bottleneck over the case's measure, in the direction of the data.
+    links
+        The rows of all links over the measure, by link and direction.
     objects
         The rows of the table ``objects``.
     samples
@@ -50,6 +52,7 @@ class Outcome:
     flows: Mapping[str, Mapping[str, Any]]
     whole: Mapping[str, Mapping[str, Any]]
     link: Mapping[str, Any]
+    links: Mapping[tuple[str, str], Mapping[str, Any]]
     objects: Sequence[Mapping[str, Any]]
     samples: Sequence[Mapping[str, Any]]
     events: Sequence[Mapping[str, Any]]

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ackclock import _core, api
 from ackclock._nearest import nearest
@@ -254,6 +254,8 @@ def run_suite(
     cells: list[Cell] = []
     kept: dict[tuple[str, str], Scenario] = {}
     seen = hashlib.sha256(f"{_core.version()} {api.build_id()}".encode())
+    ran: Ran = {}
+    last = {case.build: n for n, case in enumerate(chosen)}
     for n, case in enumerate(chosen):
         if progress is not None:
             progress(case.key, n, len(chosen))
@@ -269,7 +271,9 @@ def run_suite(
                 kept[case.key, sender] = scenarios[0]
             for scenario in scenarios:
                 seen.update(scenario.to_json().encode())
-        cells += _case(case, made, threads)
+        cells += _case(case, made, threads, ran)
+        if last[case.build] == n:
+            ran = {key: outcomes for key, outcomes in ran.items() if key[0] != case.build}
     others = dict.fromkeys(cell.variant for cell in cells if cell.variant not in senders)
     return SuiteResult(
         suite=suite,
@@ -354,20 +358,30 @@ def _refusal(scenario: Scenario) -> str:
     return ""
 
 
-def _case(case: Case, made: Mapping[str, Sequence[Scenario]], threads: int | None) -> list[Cell]:
-    """Run a case with every sender that it can take."""
+Ran: TypeAlias = dict[tuple[Callable[[str, int], Scenario], str, int], list[Outcome]]
+"""The runs of a case, which others with the same scenarios share: by builder, sender and seeds."""
+
+
+def _case(
+    case: Case, made: Mapping[str, Sequence[Scenario]], threads: int | None, ran: Ran
+) -> list[Cell]:
+    """Run a case with every sender that it can take, as far as its runs are not in ``ran``."""
     reasons = {
         sender: case.unfit(sender) or _refusal(scenarios[0]) for sender, scenarios in made.items()
     }
     refused = {sender: reason for sender, reason in reasons.items() if reason}
     taken = [sender for sender in made if sender not in refused]
-    values: dict[str, list[float]] = {}
-    if taken:
-        scenarios = [each for sender in taken for each in made[sender]]
+    missing = [sender for sender in taken if (case.build, sender, case.seeds) not in ran]
+    if missing:
+        scenarios = [each for sender in missing for each in made[sender]]
         outcomes = outcomes_of(api.simulate_many(scenarios, threads=threads), scenarios)
-        for n, sender in enumerate(taken):
+        for n, sender in enumerate(missing):
             mine = outcomes[n * case.seeds : (n + 1) * case.seeds]
-            values[sender] = [case.measure(outcome) for outcome in mine]
+            ran[case.build, sender, case.seeds] = mine
+    values = {
+        sender: [case.measure(outcome) for outcome in ran[case.build, sender, case.seeds]]
+        for sender in taken
+    }
     means = {sender: _mean(seen) for sender, seen in values.items()}
     return [
         Cell(case, sender, (), math.nan, None, -math.inf, math.inf, "refused", refused[sender])
@@ -412,6 +426,11 @@ def outcomes_of(run: Run, scenarios: Sequence[Scenario]) -> list[Outcome]:
             flows=_of_measure(by_cell["flows"][cell], MEASURE),
             whole=_of_measure(by_cell["flows"][cell], "run"),
             link=_bottleneck(by_cell["links"][cell]),
+            links={
+                (row["link"], row["direction"]): row
+                for row in by_cell["links"][cell]
+                if row["measure"] == MEASURE
+            },
             objects=by_cell["objects"][cell],
             samples=by_cell["flow_samples"][cell],
             events=by_cell["flow_events"][cell],
