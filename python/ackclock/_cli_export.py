@@ -26,7 +26,8 @@ def export(
             "--as",
             metavar="FORMATS",
             help="qlog (a file a flow, which qvis opens), flent (one data file), xplot (a "
-            "time-sequence diagram a flow, as tcptrace draws it); with commas between them.",
+            "time-sequence diagram a flow, as tcptrace draws it), ss (text as that of ss -ti, "
+            "ten times a second); with commas between them.",
         ),
     ] = "qlog",
     on: Annotated[

@@ -1,4 +1,4 @@
-"""Runs in the formats of other tools: qlog for qvis, flent's data files, xplot's diagrams.
+"""Runs in the formats of other tools: qlog for qvis, flent's files, xplot's diagrams, ss's text.
 
 All of them are written from the samples of a flow's probe with ``every = "change"``.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "Format", "export", "probed"]
 
-Format = Literal["qlog", "flent", "xplot"]
-FORMATS: tuple[Format, ...] = ("qlog", "flent", "xplot")
+Format = Literal["qlog", "flent", "xplot", "ss"]
+FORMATS: tuple[Format, ...] = ("qlog", "flent", "xplot", "ss")
 #: The bytes of a full packet.
 _PACKET_BYTES = 1500
 #: The bytes of the headers of IP and TCP, and of TCP's timestamps, which a pure ACK has, too.
@@ -33,6 +34,8 @@ _HEADER_BYTES = {"ipv4": 40, "ipv6": 60}
 _TIMESTAMP_BYTES = 12
 #: The time between two values of a flent file, in seconds, as flent has it.
 _STEP_S = 0.2
+#: The time between two lines of ss's text, in seconds, as google/bbr's tests have it.
+_SS_STEP_S = 0.1
 #: States of qlog by the events of a flow (draft-ietf-quic-qlog-quic-events §7.4).
 _STATES = {
     "slow_start_ends": "congestion_avoidance",
@@ -64,7 +67,8 @@ def export(
         The folder; it is made if it is not there.
     formats
         ``qlog`` (version 0.3, a file a flow, which qvis opens), ``flent`` (version 4, one file),
-        ``xplot`` (a time-sequence diagram a flow, as tcptrace draws it).
+        ``xplot`` (a time-sequence diagram a flow, as tcptrace draws it), ``ss`` (text as that of
+        ``ss -ti``, ten times a second).
 
     Returns
     -------
@@ -119,6 +123,7 @@ class FlowStory:
     """A flow: its samples as steps, its events, sizes in bytes, its file's name."""
 
     name: str
+    variant: str
     file: str
     mss: int
     header: int
@@ -142,6 +147,7 @@ def _flows(run: Run) -> list[FlowStory]:
     return [
         FlowStory(
             name,
+            plans[name].variant if name in plans else "",
             files[name],
             _mss(rows),
             _header(plans.get(name), _mss(rows)),
@@ -429,10 +435,46 @@ def _time_sequence(flow: FlowStory) -> str:
     return "\n".join([*lines, "go", ""])
 
 
+def _ss(_title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+    """Return a text a flow with the words of ``ss -ti``, as far as they are known."""
+    return {f"{flow.file}.ss.txt": _sockets(flow).encode() for flow in flows}
+
+
+def _sockets(flow: FlowStory) -> str:
+    lines: list[str] = []
+    due = 0.0
+    for step, later in zip(flow.steps, [*flow.steps[1:], None], strict=True):
+        # The state at a moment is that of the last sample before it.
+        ends_s = step.time_s + _SS_STEP_S if later is None else later.time_s
+        due = max(due, _SS_STEP_S * math.ceil(step.time_s / _SS_STEP_S - 1e-9))
+        while due < ends_s:
+            lines += [f"TIME {due:.1f}", f"ESTAB {flow.name}", f"\t {_socket(flow, step.row)}"]
+            due = round(due + _SS_STEP_S, 1)
+    return "\n".join([*lines, ""])
+
+
+def _socket(flow: FlowStory, row: Mapping[str, Any]) -> str:
+    def whole(name: str) -> str | None:
+        return None if row[name] is None else f"{row[name]:.0f}"
+
+    words = {
+        "rtt": None if row["srtt_s"] is None else f"{1e3 * row['srtt_s']:.3f}",
+        "mss": f"{flow.mss}",
+        "cwnd": whole("cwnd_segments"),
+        "ssthresh": whole("ssthresh_segments"),
+        "bytes_acked": whole("acked_bytes"),
+        "unacked": whole("in_flight_segments"),
+        "total_retrans": whole("segments_retransmitted"),
+    }
+    known = [f"{word}:{value}" for word, value in words.items() if value is not None]
+    return " ".join([flow.variant, *known])
+
+
 _WRITERS: Mapping[Format, Callable[[str, Sequence[FlowStory]], dict[str, bytes]]] = {
     "qlog": _qlog,
     "flent": _flent,
     "xplot": _xplot,
+    "ss": _ss,
 }
 
 

@@ -478,7 +478,8 @@ class Run(Paged):
             The folder; it is made if it is not there.
         formats
             ``qlog`` (a file a flow, which qvis opens), ``flent`` (one data file), ``xplot`` (a
-            time-sequence diagram a flow, as tcptrace draws it).
+            time-sequence diagram a flow, as tcptrace draws it), ``ss`` (text as that of
+            ``ss -ti``).
 
         Returns
         -------

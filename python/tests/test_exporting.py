@@ -165,3 +165,26 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path, run: ac.Run) -> None
     many = ac.simulate_many([run.scenario, run.scenario])
     with pytest.raises(ac.BadInput, match="expected one run, found many"):
         many.export(tmp_path)
+
+
+def test_ss_tells_the_state_ten_times_a_second(run: ac.Run, tmp_path: Path) -> None:
+    (file,) = run.export(tmp_path, ["ss"])
+    assert file.name == "one-flow.ss.txt"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    blocks = [lines[at : at + 3] for at in range(0, len(lines), 3)]
+    times = [float(block[0].removeprefix("TIME ")) for block in blocks]
+    assert times == [n / 10 for n in range(len(times))]
+    assert {block[1] for block in blocks} == {"ESTAB one flow"}
+    rows = run.rows("flow_samples")
+    for time, block in zip(times, blocks, strict=True):
+        row = [each for each in rows if each["time_s"] <= time + 1e-9][-1]
+        variant, *words = block[2].split()
+        known = dict(word.split(":") for word in words)
+        assert variant == "cubic"
+        assert known["bytes_acked"] == str(row["acked_bytes"])
+        assert known["cwnd"] == f"{row['cwnd_segments']:.0f}"
+        assert known["mss"] == "1460"
+    assert int(known["total_retrans"]) == run.flows["segments_retransmitted"][0] > 0
+    # No round trip was measured before the handshake is over.
+    assert "rtt:" not in blocks[0][2]
+    assert "ssthresh:" not in blocks[1][2]
