@@ -148,11 +148,12 @@ def _print(found: SuiteResult) -> None:
     from rich.table import Table
 
     table = Table()
-    for head in ("case", "metric", "sender"):
-        table.add_column(head)
-    table.add_column("value", justify="right")
+    table.add_column("case", no_wrap=True)
+    table.add_column("metric")
+    table.add_column("sender", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
     table.add_column("limit", justify="right")
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True)
     for cell in found.cells:
         case = cell.case
         metric = f"{case.metric}, {case.unit}" if case.unit else case.metric

@@ -31,6 +31,7 @@ from ackclock.suites.paths import MSS_BYTES, PACKET_BYTES
 _SOURCE = "draft-ietf-ccwg-bbr-06, BBR Example Test Cases"
 _HOLDS_MS = (4.0, 10.0, 25.0)
 _BURSTS = (15_000, 50_000, 100_000)
+_CONDITION = "the condition of the title holds"
 _LOW = ((64e3, 0.02), (1e6, 0.001))
 
 
@@ -53,6 +54,8 @@ def cases(quick: bool) -> Sequence[Case]:
 def _case(number: int, key: str, **more: Any) -> Case:
     given: dict[str, Any] = {"kind": "ours", "seeds": len(more.get("runs", ())) or 1, "every": True}
     given |= more
+    if given["metric"] == _CONDITION:
+        given |= {"metric": given["title"], "condition": True}
     return Case(key=f"{number:02}-{key}", source=f"{_SOURCE}, {number}", **given)
 
 
@@ -420,7 +423,7 @@ def _spurious(seeds: int) -> list[Case]:
     return [
         _case(
             18, "restores", title="Packets come late, one in 5,000 by 15 ms: what a loss lowered "
-            "comes back", kind="rule", metric="the condition holds", digits=0,
+            "comes back", kind="rule", metric=_CONDITION, digits=0,
             build=_drawn(late), measure=_restored,
             seeds=seeds,
             limit=Limit(low=1.0), needs=needs,
@@ -429,7 +432,7 @@ def _spurious(seeds: int) -> list[Case]:
         ),
         _case(
             19, "restores", title="The link holds all packets once, for 1.2 s, and the timer "
-            "expires: what that lowered comes back", kind="rule", metric="the condition holds",
+            "expires: what that lowered comes back", kind="rule", metric=_CONDITION,
             digits=0, build=_drawn(held),
             measure=_restored, seeds=seeds,
             limit=Limit(low=1.0), needs=needs,

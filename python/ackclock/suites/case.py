@@ -133,6 +133,8 @@ class Case:
         Variables that a sender's law has to publish for this case.
     runs
         The names of the runs, where they are others than repetitions: one a seed, in their order.
+    condition
+        True if the metric is 1 where a condition holds, which it says in words, and 0 where not.
     """
 
     key: str
@@ -151,6 +153,7 @@ class Case:
     note: str = ""
     needs: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    condition: bool = False
 
     def unfit(self, variant: str) -> str:
         """Return why the case cannot judge a sender by its law's variables; empty if it can."""

@@ -85,7 +85,8 @@ def _matrix(found: SuiteResult, senders: tuple[str, ...]) -> blocks.Sheet:
     return blocks.Sheet(
         key="matrix",
         label="Cases and senders",
-        caption="✓ within the limit, ✗ outside, nothing: no limit. Means with 95 % intervals.",
+        caption="✓ within the limit, ✗ outside, nothing: no limit. Means with 95 % intervals; of "
+        "runs on several settings the least and the most.",
         heads=("case", "metric", *senders),
         rows=tuple(
             (
@@ -109,19 +110,12 @@ def _card(found: SuiteResult, case: str, senders: tuple[str, ...]) -> tuple[bloc
     cells = [found.cell(case, sender) for sender in senders if _has(found, case, sender)]
     told = cells[0].case
     note = f" {html.escape(told.note)}" if told.note else ""
-    made = rendered(matrix(cells), f"case-{case}", title=told.title, description=told.metric)
     return (
         blocks.Prose(
             f"{html.escape(told.title[:1].upper() + told.title[1:])}. Source: "
             f"{html.escape(told.source)}. {html.escape(_limit(cells))}{note}"
         ),
-        blocks.Drawing(
-            key=f"figure-{case}",
-            label=told.metric,
-            caption=f"Each of {told.seeds} runs, and the mean.",
-            svg=made.svg,
-            command=_command(found, case),
-        ),
+        *_picture(found, cells),
         blocks.Sheet(
             key=f"numbers-{case}",
             label=told.metric + (f", {told.unit}" if told.unit else ""),
@@ -139,6 +133,23 @@ def _card(found: SuiteResult, case: str, senders: tuple[str, ...]) -> tuple[bloc
                 for cell in cells
             ),
             text_columns=frozenset({0, 2, 3}),
+        ),
+    )
+
+
+def _picture(found: SuiteResult, cells: list[Cell]) -> tuple[blocks.Block, ...]:
+    """Return the values as a picture; of a condition there is none."""
+    told = cells[0].case
+    if told.condition:
+        return ()
+    made = rendered(matrix(cells), f"case-{told.key}", title=told.title, description=told.metric)
+    return (
+        blocks.Drawing(
+            key=f"figure-{told.key}",
+            label=told.metric,
+            caption=f"Each of {told.seeds} runs, and the mean.",
+            svg=made.svg,
+            command=_command(found, told.key),
         ),
     )
 

@@ -59,16 +59,19 @@ class Cell:
         """Return a value of the metric in the case's unit."""
         if math.isnan(value):
             return "none"
+        if self.case.condition:
+            return "holds" if value == 1 else "does not hold"
         if math.isinf(value):
             return "never" if self.case.unit == "s" else "∞"
-        return f"{value * self.case.factor:.{self.case.digits}f}"
+        # Adding zero takes the sign off a rounded zero.
+        return f"{round(value * self.case.factor, self.case.digits) + 0.0:.{self.case.digits}f}"
 
     @property
     def text(self) -> str:
         """Return the mean with its interval; of runs on several settings the least and the most."""
         if self.verdict == "refused":
             return "refused"
-        if self.case.runs:
+        if self.case.runs or (self.ci == 0 and len(self.values) > 1):
             least, most = self.shown(min(self.values)), self.shown(max(self.values))
             return least if least == most else f"{least} to {most}"
         ci = "" if self.ci is None or not math.isfinite(self.mean) else f" ± {self.shown(self.ci)}"
@@ -77,6 +80,8 @@ class Cell:
     @property
     def rule(self) -> str:
         """Return the bounds in the case's unit."""
+        if self.case.condition:
+            return "holds"
         sides = []
         if math.isfinite(self.low):
             sides.append(f"≥ {self.shown(self.low)}")
