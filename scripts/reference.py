@@ -281,7 +281,7 @@ Every law keeps a model of the path or of its own past, and most publish it. A p
 
 ```toml
 [[probe]]
-flow = "bulk"
+flow = "a"
 what = ["law"]
 every = "change"
 ```
