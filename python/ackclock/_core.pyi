@@ -419,6 +419,7 @@ def live(
     ackclock: Sequence[str] = ...,
     allow_programs: bool = False,
     as_root: bool = False,
+    routers: str | None = None,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
@@ -426,7 +427,8 @@ def live(
     with a folder ``pcap``, what passes the hosts' devices is written there, one file a host. With
     ``busy`` the path's thread polls. Programs that are ends of flows print and write into the
     folder ``programs``; ``ackclock`` are the words that start this command. They are run with
-    ``allow_programs`` alone, and as an ordinary user without ``as_root``.
+    ``allow_programs`` alone, and as an ordinary user without ``as_root``. ``routers`` are the
+    Quick-Start routers with an admission: ``ackclock``, ``xdp`` or ``tc``.
     """
 
 def kernel(request: str, names: Sequence[str] = ..., seconds: float = 3.0) -> str:

@@ -141,6 +141,7 @@ def run_live(
     pcap: str | os.PathLike[str] | None = None,
     sender: Literal["kernel", "ackclock"] | None = None,
     receiver: Literal["kernel", "ackclock"] | None = None,
+    routers: Literal["ackclock", "xdp", "tc"] | None = None,
     busy: bool = False,
     programs: str | os.PathLike[str] | None = None,
     allow_programs: bool = False,
@@ -164,6 +165,10 @@ def run_live(
     sender, receiver
         The ends of all connections: the kernel's, or our own transport in real bytes. Default: as
         each entry's ``endpoint`` says, the kernel's if it does not.
+    routers
+        The Quick-Start routers with an admission: ``"ackclock"`` are the path's own, ``"xdp"`` and
+        ``"tc"`` the kernel's at Ethernet devices of the path, which root may load; a way's first
+        router stands at the hook that is named, those behind it at ``tc``. Default: the path's own.
     busy
         True if the path's thread polls, nine tenths of the time, and so has a processor to itself:
         packets are then seen without a wake-up's delay.
@@ -197,7 +202,7 @@ def run_live(
         return Run(
             _core.live(
                 _text(scenario), seed, ports, folder, sender, receiver, busy, written, ours,
-                allow_programs, as_root,
+                allow_programs, as_root, routers,
             )
         )  # fmt: skip
     except OSError as error:

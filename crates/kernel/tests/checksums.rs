@@ -34,6 +34,7 @@ fn settings(behaviour: RouterBehaviour) -> RouterSettings {
         most: 15,
         deletes: false,
         forwards: true,
+        tells: false,
         has_ethernet: true,
         out: None,
         random: [1, 2, 3, 4],
@@ -171,7 +172,7 @@ fn a_million_packets_have_right_checksums() {
             without_offloads(device);
             let mut router = KernelRouter::load(&settings(RouterBehaviour::Admit)).unwrap();
             router.attach(index(device), true).unwrap();
-            router.start().unwrap();
+            router.start(None).unwrap();
             router
         })
     });
@@ -190,9 +191,10 @@ fn a_million_packets_have_right_checksums() {
         })
     });
     let name = pair.0[1].clone();
+    // It listens before anybody connects.
+    let listener = pair.within(1, || TcpListener::bind("10.77.0.2:7000").unwrap());
     let server = thread::spawn(move || {
         enter(&name);
-        let listener = TcpListener::bind("10.77.0.2:7000").unwrap();
         for _ in 0..ADDRESSES {
             let (mut stream, _) = listener.accept().unwrap();
             let mut buffer = vec![0; 1 << 16];
@@ -263,7 +265,7 @@ fn packets_through_a_pair_of_devices() {
                 let router = pair.within(1, move || {
                     let mut router = KernelRouter::load(&settings(behaviour)).unwrap();
                     router.attach(index("q1"), true).unwrap();
-                    router.start().unwrap();
+                    router.start(None).unwrap();
                     router
                 });
                 let took = pair.within(0, move || send(PACKETS, every));

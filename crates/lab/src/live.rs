@@ -17,6 +17,8 @@ pub struct LivePlan {
     pub sender: Option<String>,
     /// The kind of the receivers, likewise.
     pub receiver: Option<String>,
+    /// The Quick-Start routers with an admission: `ackclock`, or the kernel's as `xdp` or `tc`; ours if not given.
+    pub routers: Option<String>,
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<Place>,
     /// True if the path's thread polls, and has a processor to itself.
@@ -54,7 +56,7 @@ pub fn live(
 ) -> Result<Lived, SweepError> {
     use ackclock_live::{End, Options, PortKind};
 
-    use crate::kernel::{HeldLaws, quick_start};
+    use crate::kernel::{HeldLaws, quick_start, routers};
 
     let port = match plan.ports.as_deref() {
         None => None,
@@ -89,6 +91,7 @@ pub fn live(
         laws: held.laws(),
         law_records: held.records(),
         quick_start: quick_start(scenario, &owners)?,
+        routers: routers(plan.routers.as_deref())?,
     };
     let mut lived = ackclock_live::run(scenario, &options, cancelled).map_err(live_error)?;
     lived.report.kernel_laws = held.finish();

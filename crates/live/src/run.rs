@@ -23,10 +23,13 @@ use crate::error::LiveError;
 use crate::file_name::file_name;
 use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
+use crate::kernel_routers::{self, Beside};
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::observed::SenderSample;
-use crate::options::{End, Extras, KernelStep, LawSample, Options, PortKind, QuickStartEnds};
+use crate::options::{
+    End, Extras, KernelRouters, KernelStep, LawSample, Options, PortKind, QuickStartEnds,
+};
 use crate::own_results::OwnResults;
 use crate::path::Path;
 use crate::path_driver::PathDriver;
@@ -96,18 +99,33 @@ pub fn run(
     let ends = kernel::ends(scenario, options.ends);
     kernel::check(scenario, &ends, options.extras())?;
     programs::check(scenario, options)?;
-    let plan = Plan::new(scenario)?;
+    let mut plan = Plan::new(scenario)?;
     if plan.flows.is_empty() && plan.connections.is_empty() {
         let error = ackclock_sim::ScenarioError::new("flow", "a live run needs a connection");
         return Err(error.into());
     }
     sys::open_many_files();
-    let kind = options.port.unwrap_or_else(best_port);
+    let kind = port_kind(options)?;
+    let in_kernel = match &options.routers {
+        Some((_, first)) => {
+            let keys: Vec<_> = kernel::entries(scenario)?.into_iter().map(|entry| entry.key).collect();
+            let ways = ways(scenario, &plan);
+            kernel_routers::take(&mut plan, &ways, &keys, &ends, *first)?
+        }
+        None => (Vec::new(), Vec::new()),
+    };
     let connections = ConnectionPlan::all(scenario, &plan);
     let pairs = hosts(scenario, &ends, options.extras())?;
-    let ports = ports(kind, &pairs, scenario, &connections, segments_a_call(&plan))?;
+    let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
+    let ports = ports(kind, &pairs, &middle, scenario, &connections, segments_a_call(&plan))?;
     if let Some(programs) = &options.quick_start {
         speak_quick_start(programs.as_ref(), &pairs, &connections, &ports)?;
+    }
+    let routers = options.routers.as_ref().map(|(routers, _)| routers);
+    if let Some(routers) = routers {
+        let host = |entry: usize, side: usize| pairs[entry].namespaces[side].as_ref();
+        kernel_routers::attach(routers.as_ref(), &in_kernel, &middle, host, &ports)
+            .map_err(LiveError::step("attach a Quick-Start router"))?;
     }
     let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
@@ -134,17 +152,27 @@ pub fn run(
         polls: options.busy,
         kept: Vec::new(),
     };
+    path_driver.path.beside =
+        routers.map(|routers| Beside::new(routers.clone(), &in_kernel.0, plan.wires.len()));
     let windows = windows::windows(scenario, &plan);
     let moments = moments(&windows);
     let awake = sys::stay_awake();
     let namespaces = |entry: usize| pairs[entry].namespaces.each_ref().map(Option::as_ref);
     let law = |entry: usize| pairs[entry].settings.congestion_control.clone();
     let mut programs = Programs::start(scenario, &plan, namespaces, law, options, &cancelled)?;
-    let acting =
-        Acting { path_driver: &mut path_driver, hosts: &mut hosts, programs: &mut programs };
+    let acting = Acting {
+        path_driver: &mut path_driver,
+        hosts: &mut hosts,
+        programs: &mut programs,
+        routers: routers.map(AsRef::as_ref),
+    };
     let (clock, mut outcome) = drive(acting, watcher, &moments, plan.end, cancelled)?;
     path_driver.pcap_tap.take().map_or(Ok(()), PcapTap::finish)?;
     let mut own = own_results(&mut path_driver, &mut hosts, &plan);
+    if let Some(routers) = routers {
+        let told = routers.decisions();
+        own.decisions.extend(kernel_routers::decided(&told, clock, connections.len()));
+    }
     let steps = options.quick_start.as_ref().map_or_else(Vec::new, |programs| programs.steps());
     own.requests.extend(steps.iter().filter_map(|step| event(step, clock)));
     if let Some(records) = &options.law_records {
@@ -157,6 +185,9 @@ pub fn run(
         let (object, hash) = programs.object();
         KernelQuickStart { object, hash, steps: steps.len(), grants: grants(&steps) }
     });
+    if let Some(routers) = routers {
+        report.kernel_routers = kernel_routers::reports(routers.as_ref(), &in_kernel, &plan);
+    }
     report.kept_awake = awake.is_some();
     report.name_ends(&ends);
     report.programs = programs.finish(plan.end);
@@ -337,6 +368,28 @@ fn pcap_tap(
     Ok((Some(pcap_tap), paths))
 }
 
+/// The entry and the ways of every connection, flows first.
+fn ways(scenario: &Scenario, plan: &Plan) -> Vec<(usize, [Vec<usize>; 2])> {
+    let flows = plan.flows.iter().map(|flow| (flow.entry, flow.ways.clone()));
+    let dynamic = plan.connections.iter().map(|planned| {
+        let entry = scenario.flows.len() + planned.class;
+        (entry, planned.ways.clone())
+    });
+    flows.chain(dynamic).collect()
+}
+
+/// The devices that are asked for, or those that the kernel's routers need, or the best.
+fn port_kind(options: &Options) -> Result<PortKind, LiveError> {
+    match (options.port, &options.routers) {
+        (Some(PortKind::Tun), Some(_)) => {
+            let message = "routers in the kernel stand at Ethernet devices, expected `veth`";
+            Err(ackclock_sim::ScenarioError::new("ports", message).into())
+        }
+        (None, Some(_)) => Ok(PortKind::Pair),
+        (asked, _) => Ok(asked.unwrap_or_else(best_port)),
+    }
+}
+
 /// TUN where it can be opened.
 fn best_port() -> PortKind {
     let tun = std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
@@ -416,11 +469,11 @@ const MOST_SEGMENTS: u32 = 44;
 fn ports(
     kind: PortKind,
     pairs: &[HostPair],
+    middle: &NetNs,
     scenario: &Scenario,
     connections: &[ConnectionPlan<'_>],
     segments: u32,
 ) -> Result<Vec<Box<dyn Port>>, LiveError> {
-    let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
     let mut ports = Vec::with_capacity(2 * pairs.len());
     for (entry, pair) in pairs.iter().enumerate() {
         for (side, namespace) in pair.namespaces.iter().enumerate() {
@@ -429,7 +482,7 @@ fn ports(
                 ports.push(userspace_host(scenario, connections, entry, side, speaks)?);
                 continue;
             };
-            let port = devices::open(kind, namespace, &middle, speaks, pair.settings.mtu, segments)
+            let port = devices::open(kind, namespace, middle, speaks, pair.settings.mtu, segments)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
             let own =
@@ -592,17 +645,22 @@ struct Acting<'a> {
     path_driver: &'a mut PathDriver,
     hosts: &'a mut Hosts,
     programs: &'a mut Programs,
+    routers: Option<&'a dyn KernelRouters>,
 }
 
 /// Lets the run take its time.
 fn drive(
-    Acting { path_driver, hosts, programs }: Acting<'_>,
+    Acting { path_driver, hosts, programs, routers }: Acting<'_>,
     watcher: Watcher,
     moments: &[Instant],
     end: Instant,
     cancelled: impl Fn() -> bool,
 ) -> Result<(Clock, ThreadResults), LiveError> {
     let clock = Clock::starting_in(WARM_UP);
+    if let Some(routers) = routers {
+        let started = routers.start(clock.origin_ns()).map_err(io::Error::other);
+        started.map_err(LiveError::step("start a Quick-Start router"))?;
+    }
     let stop = &AtomicBool::new(false);
     let named = |name: &str| thread::Builder::new().name(format!("ackclock-{name}"));
     let (path, ends, watched) = thread::scope(|scope| {

@@ -327,11 +327,12 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
 ///
 /// Programs that are ends of flows print and write into the folder ``programs``; without it, into one that is gone
 /// with the run. ``ackclock`` are the words that start this command. They are run with ``allow_programs`` alone, and as
-/// an ordinary user without ``as_root``.
+/// an ordinary user without ``as_root``. ``routers`` are the Quick-Start routers with an admission: ``ackclock``, ``xdp`` or
+/// ``tc``.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
-    programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false,
+    programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false, routers = None,
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
 fn live(
@@ -347,6 +348,7 @@ fn live(
     ackclock: Vec<String>,
     allow_programs: bool,
     as_root: bool,
+    routers: Option<String>,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
     let pcap = opened(py, pcap)?;
@@ -356,6 +358,7 @@ fn live(
         ports,
         sender,
         receiver,
+        routers,
         pcap,
         busy,
         programs,
