@@ -254,6 +254,13 @@ def run(
             "kernel's as XDP or tc."
         ),
     ] = None,
+    records: Annotated[
+        bool,
+        typer.Option(
+            "--records",
+            help="Have the kernel's own Reno, CUBIC and BBR leave a record of each ACK, in a live run.",
+        ),
+    ] = False,
     busy: Annotated[
         bool, typer.Option("--busy", help="Let the path poll for packets, in a live run.")
     ] = False,
@@ -282,6 +289,7 @@ def run(
         ("--sender", sender is not None),
         ("--receiver", receiver is not None),
         ("--routers", routers is not None),
+        ("--records", records),
         ("--busy", busy),
         ("--allow-programs", allow_programs),
         ("--as-root", as_root),
@@ -303,7 +311,7 @@ def run(
         _run(
             scenario, on=on, engine=engine or "fast", out=out, seed=seed, pcap=pcap,
             pcap_link=pcap_link, ports=ports, sender=sender, receiver=receiver, routers=routers,
-            busy=busy, told=told, allow_programs=allow_programs, as_root=as_root,
+            records=records, busy=busy, told=told, allow_programs=allow_programs, as_root=as_root,
         )  # fmt: skip
 
 
@@ -331,6 +339,7 @@ def _run(
     sender: Literal["kernel", "ackclock"] | None,
     receiver: Literal["kernel", "ackclock"] | None,
     routers: Literal["ackclock", "xdp", "tc"] | None,
+    records: bool,
     busy: bool,
     told: _Told,
     allow_programs: bool,
@@ -345,7 +354,7 @@ def _run(
         with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
-                routers=routers, busy=busy, programs=None if out is None else out / "programs",
+                routers=routers, records=records, busy=busy, programs=None if out is None else out / "programs",
                 allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
         _tell_live(result, told)

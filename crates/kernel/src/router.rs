@@ -170,7 +170,7 @@ impl KernelRouter {
             ..ProgramInput::default()
         };
         let answer = program.test_run(input).map_err(refused)?;
-        let kept = if as_xdp { XDP_PASS } else { TC_OK };
+        let kept = if as_xdp { XDP_PASS } else { TC_NEXT };
         if answer.return_value != kept {
             return Ok(Passed::Dropped);
         }
@@ -264,7 +264,8 @@ fn read(bytes: &[u8]) -> Option<RouterDecision> {
 }
 
 const XDP_PASS: u32 = 2;
-const TC_OK: u32 = 0;
+/// `TCX_NEXT`, which is −1.
+const TC_NEXT: u32 = u32::MAX;
 
 impl RouterSettings {
     /// `struct router`.

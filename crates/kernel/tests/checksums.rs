@@ -177,8 +177,17 @@ fn a_million_packets_have_right_checksums() {
         })
     });
     let ends = KernelEnds::load().unwrap();
-    let takes_part =
-        EndSettings { asks: 0, answers: true, most: 15, lies: 0, packet: 1500, payload: 1448 };
+    let takes_part = EndSettings {
+        asks: 0,
+        at_setup: true,
+        after_idle: false,
+        answers: true,
+        most: 15,
+        lies: 0,
+        packet: 1500,
+        payload: 1448,
+        sets_threshold: false,
+    };
     ends.add_end([10, 77, 0, 2], &takes_part).unwrap();
     for n in 0..ADDRESSES {
         // 327.68 Mbit/s, code 13.

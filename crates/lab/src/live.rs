@@ -19,6 +19,8 @@ pub struct LivePlan {
     pub receiver: Option<String>,
     /// The Quick-Start routers with an admission: `ackclock`, or the kernel's as `xdp` or `tc`; ours if not given.
     pub routers: Option<String>,
+    /// True if the kernel's own laws leave a record of each ACK.
+    pub records: bool,
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<Place>,
     /// True if the path's thread polls, and has a processor to itself.
@@ -78,7 +80,7 @@ pub fn live(
     };
     let ends = [end("sender", plan.sender.as_deref())?, end("receiver", plan.receiver.as_deref())?];
     let owners = ackclock_live::ends(scenario, ends);
-    let held = HeldLaws::of(scenario, &owners)?;
+    let held = HeldLaws::of(scenario, &owners, plan.records)?;
     let options = Options {
         port,
         ends,

@@ -130,7 +130,8 @@ pub fn attach<'a>(
             (Some(middle), port.far_device())
         };
         if let (Some(namespace), Some(device)) = (namespace, device) {
-            namespace.within(|| routers.attach(at.wire, device, at.hook).map_err(io::Error::other))?;
+            namespace
+                .within(|| routers.attach(at.wire, device, at.hook).map_err(io::Error::other))?;
         }
     }
     Ok(())

@@ -58,8 +58,12 @@ pub struct Extras<'a> {
 /// An end's part in Quick-Start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuickStartEnd {
-    /// The rate that it asks for with its SYN or SYN-ACK.
+    /// The rate that it asks for.
     pub asks: QuickStartRate,
+    /// True if its SYN or SYN-ACK asks.
+    pub at_setup: bool,
+    /// True if the first data after silence asks.
+    pub after_idle: bool,
     /// True if it answers requests.
     pub answers: bool,
     /// The most that it lets the peer have.
@@ -70,6 +74,8 @@ pub struct QuickStartEnd {
     pub packet: u32,
     /// Bytes of its payload.
     pub payload: u32,
+    /// True if the threshold becomes the approved window.
+    pub sets_threshold: bool,
 }
 
 /// A step of a request of a kernel's end.

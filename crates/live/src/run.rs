@@ -108,7 +108,8 @@ pub fn run(
     let kind = port_kind(options)?;
     let in_kernel = match &options.routers {
         Some((_, first)) => {
-            let keys: Vec<_> = kernel::entries(scenario)?.into_iter().map(|entry| entry.key).collect();
+            let keys: Vec<_> =
+                kernel::entries(scenario)?.into_iter().map(|entry| entry.key).collect();
             let ways = ways(scenario, &plan);
             kernel_routers::take(&mut plan, &ways, &keys, &ends, *first)?
         }

@@ -328,11 +328,12 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
 /// Programs that are ends of flows print and write into the folder ``programs``; without it, into one that is gone
 /// with the run. ``ackclock`` are the words that start this command. They are run with ``allow_programs`` alone, and as
 /// an ordinary user without ``as_root``. ``routers`` are the Quick-Start routers with an admission: ``ackclock``, ``xdp`` or
-/// ``tc``.
+/// ``tc``. With ``records`` the kernel's own laws leave a record of each ACK.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
     programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false, routers = None,
+    records = false,
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
 fn live(
@@ -349,6 +350,7 @@ fn live(
     allow_programs: bool,
     as_root: bool,
     routers: Option<String>,
+    records: bool,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
     let pcap = opened(py, pcap)?;
@@ -359,6 +361,7 @@ fn live(
         sender,
         receiver,
         routers,
+        records,
         pcap,
         busy,
         programs,

@@ -556,10 +556,10 @@ int router_tc(struct __sk_buff *skb)
 	int fate;
 
 	if (!it || !of)
-		return TC_OK;
+		return TC_NEXT;
 	lead = it->lead;
 	if (lead > 14 || !is_ip(data, end, lead))
-		return TC_OK;
+		return TC_NEXT;
 	/* A header that is not all in front is rare: only then the packet is pulled together. */
 	if (data + lead + LONGEST_HEADER > end && end - data < len) {
 		bpf_skb_pull_data(skb, len < 128 ? len : 128);
@@ -567,7 +567,7 @@ int router_tc(struct __sk_buff *skb)
 		end = (u8 *)(long)skb->data_end;
 	}
 	if (data + lead + 1 > end)
-		return TC_OK;
+		return TC_NEXT;
 	fate = through(it, of, data + lead, end);
 	if (fate == DROPPED && it->forwards) {
 		of->dropped++;
@@ -575,5 +575,5 @@ int router_tc(struct __sk_buff *skb)
 	}
 	of->packets++;
 	of->bytes += len - lead;
-	return TC_OK;
+	return TC_NEXT;
 }

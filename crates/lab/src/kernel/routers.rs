@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ackclock_kernel::{KernelError, KernelRouter, RouterBehaviour, RouterSettings};
 use ackclock_live::{KernelDecision, KernelRouters, RouterHook, RouterTotals};
-use ackclock_net::{Denial, Behaviour, QuickStartConfig};
+use ackclock_net::{Behaviour, Denial, QuickStartConfig};
 use ackclock_packet::QuickStartRate;
 
 use crate::BadInput;
@@ -133,8 +133,6 @@ impl KernelRouters for Loaded {
     fn object(&self) -> (String, String) {
         let all = self.all();
         let first = all.values().next();
-        first.map_or_else(Default::default, |it| {
-            (it.router.object().to_owned(), it.router.hash())
-        })
+        first.map_or_else(Default::default, |it| (it.router.object().to_owned(), it.router.hash()))
     }
 }

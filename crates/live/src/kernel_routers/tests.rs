@@ -39,9 +39,10 @@ fn the_first_router_stands_where_packets_enter_and_the_others_where_they_leave()
         let (one, two) = (placed[0].wire, placed[1].wire);
         let at = |wire, side, hook, enters| At { wire, entry: 0, side, hook, enters };
         assert_eq!(places, [at(one, 0, first, true), at(two, 1, RouterHook::Tc, false)]);
-        let left = plan.wires.iter().filter(|wire| {
-            wire.router.as_ref().is_some_and(|router| router.quick_start.is_some())
-        });
+        let left = plan
+            .wires
+            .iter()
+            .filter(|wire| wire.router.as_ref().is_some_and(|router| router.quick_start.is_some()));
         let forward = left.filter(|wire| wire.direction == "forward");
         let left: Vec<_> = forward.map(|wire| wire.link.as_str()).collect();
         assert_eq!(left, ["own", "word"]);
