@@ -171,8 +171,8 @@ def run_live(
         ``"tc"`` the kernel's at Ethernet devices of the path, which root may load; a way's first
         router stands at the hook that is named, those behind it at ``tc``. Default: the path's own.
     records
-        True if the kernel's own Reno, CUBIC and BBR leave a record of each ACK, which root may have them
-        do: ``flow_samples`` then have the window after each ACK, as of laws of ours.
+        True if the kernel's own Reno, CUBIC and BBR leave a record of each ACK, which takes root's
+        rights: ``flow_samples`` then have the window after each ACK, as of laws of ours.
     busy
         True if the path's thread polls, nine tenths of the time, and so has a processor to itself:
         packets are then seen without a wake-up's delay.

@@ -258,7 +258,7 @@ def run(
         bool,
         typer.Option(
             "--records",
-            help="Have the kernel's own Reno, CUBIC and BBR leave a record of each ACK, in a live run.",
+            help="Record each ACK of the kernel's own Reno, CUBIC and BBR, in a live run.",
         ),
     ] = False,
     busy: Annotated[
@@ -354,7 +354,8 @@ def _run(
         with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
-                routers=routers, records=records, busy=busy, programs=None if out is None else out / "programs",
+                routers=routers, records=records, busy=busy,
+                programs=None if out is None else out / "programs",
                 allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
         _tell_live(result, told)

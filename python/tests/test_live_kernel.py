@@ -398,7 +398,7 @@ def test_ten_runs_with_quick_start_killed_leave_no_program() -> None:
 @untimed
 @live
 def test_everything_in_the_kernel_forty_times_loaded_leaves_nothing() -> None:
-    # Laws to stay, and runs with Quick-Start's ends, its routers and a recorder: in all forty times.
+    # Laws to stay thirty times, and ten runs with Quick-Start's ends, its routers and a recorder.
     if shutil.which("bpftool") is None:
         pytest.skip("live: no bpftool to look at the kernel's programs with")
     words = [

@@ -127,7 +127,7 @@ impl KernelRouter {
         Ok(())
     }
 
-    /// So many bytes in all have gone through its interface without a packet here, which count as carried.
+    /// Counts `bytes` in all as carried that its interface carried without a packet here.
     ///
     /// # Errors
     /// The kernel refuses.

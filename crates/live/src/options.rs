@@ -196,7 +196,7 @@ pub trait KernelRouters: Debug + Send + Sync {
     /// The kernel's words against it.
     fn start(&self, at_ns: u64) -> Result<(), String>;
 
-    /// So many bytes of cross-traffic have come to the wire in all.
+    /// Tells the bytes of cross-traffic that have come to the wire in all.
     fn carry_beside(&self, wire: usize, bytes: u64);
 
     /// Every decision, by the time.
