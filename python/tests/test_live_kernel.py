@@ -233,7 +233,7 @@ def test_a_recorder_sees_every_window_of_the_kernels_own_law() -> None:
 @untimed
 @live
 @pytest.mark.parametrize(
-    ("word", "recorded"), [("reno", "reno"), ("cubic", "cubic"), ("bbr1", "bbr1")]
+    ("word", "recorded"), [("reno", "reno"), ("cubic", "cubic"), ("bbr1", "bbr")]
 )
 def test_records_of_the_kernels_own_law_are_samples(word: str, recorded: str) -> None:
     # 20 Mbit/s for 2 s are 3,300 packets, an ACK for each second one.
