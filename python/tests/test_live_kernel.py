@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -430,10 +430,14 @@ def test_everything_in_the_kernel_forty_times_loaded_leaves_nothing() -> None:
 @untimed
 @live
 @pytest.mark.parametrize("hook", ["xdp", "tc"])
-def test_a_router_in_the_kernel_leaves_the_rows_of_the_paths_own(hook: str) -> None:
+def test_a_router_in_the_kernel_leaves_the_rows_of_the_paths_own(
+    hook: Literal["xdp", "tc"],
+) -> None:
     scenario = ac.Scenario.from_dict(_quick_start_keys("1 s"))
     told = {}
-    for routers in (None, hook):
+    asked: tuple[Literal["ackclock", "xdp", "tc"] | None, ...] = (None, hook)
+    run = None
+    for routers in asked:
         run = ac.run_live(scenario, routers=routers)
         assert run.live is not None
         rows = run.quick_start.to_pylist()
@@ -443,6 +447,8 @@ def test_a_router_in_the_kernel_leaves_the_rows_of_the_paths_own(hook: str) -> N
         ]
     assert told[None] == told[hook]
     assert [step for step, *_ in told[hook]] == ["asked", "router_approved", "approved"]
+    assert run is not None
+    assert run.live is not None
     (router,) = run.live["kernel_routers"]
     assert (router["link"], router["direction"], router["hooks"]) == ("second", "forward", [hook])
     assert (router["requests"], router["approved"], router["denied"]) == (1, 1, 0)

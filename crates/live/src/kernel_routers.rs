@@ -5,7 +5,6 @@
 //! Routers in one word (`approve`, `deny`) keep no rates, and stay the path's.
 
 use std::io;
-use std::sync::Arc;
 
 use ackclock_net::path::{Decided, Router};
 use ackclock_net::{Decision, QuickStartConfig};
@@ -184,30 +183,6 @@ pub fn reports(
         }
     });
     of.collect()
-}
-
-/// The bytes of cross-traffic through links whose routers the kernel has: it sees none of it.
-#[derive(Debug)]
-pub struct Beside {
-    routers: Arc<dyn KernelRouters>,
-    /// By wire; `None` of links whose routers it does not have.
-    bytes: Vec<Option<u64>>,
-}
-
-impl Beside {
-    /// Nothing yet.
-    pub fn new(routers: Arc<dyn KernelRouters>, placed: &[Placed], wires: usize) -> Self {
-        let of = |wire| placed.iter().any(|placed| placed.wire == wire).then_some(0);
-        Self { routers, bytes: (0..wires).map(of).collect() }
-    }
-
-    /// A packet of cross-traffic comes to a link.
-    pub fn add(&mut self, wire: usize, size: u64) {
-        if let Some(bytes) = &mut self.bytes[wire] {
-            *bytes += size;
-            self.routers.carry_beside(wire, *bytes);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ mod addresses;
 #[cfg(target_os = "linux")]
 mod app_log;
 #[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod content;

@@ -17,8 +17,8 @@ use ackclock_sim::scenario::{Every, Scenario};
 use ackclock_units::{Duration, Instant, Rate};
 
 use crate::addresses::flow_of;
+use crate::beside::Beside;
 use crate::header::{self, HeaderView, LEAD};
-use crate::kernel_routers::Beside;
 use frame::Frame;
 use rates::RateMeter;
 

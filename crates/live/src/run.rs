@@ -16,6 +16,7 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::addresses::{address, flow_of, ipv4, network};
+use crate::beside::Beside;
 use crate::clock::Clock;
 use crate::devices;
 use crate::diag::Diagnosis;
@@ -23,7 +24,7 @@ use crate::error::LiveError;
 use crate::file_name::file_name;
 use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
-use crate::kernel_routers::{self, Beside};
+use crate::kernel_routers;
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::observed::SenderSample;
@@ -153,8 +154,9 @@ pub fn run(
         polls: options.busy,
         kept: Vec::new(),
     };
+    let own: Vec<_> = in_kernel.0.iter().map(|placed| placed.wire).collect();
     path_driver.path.beside =
-        routers.map(|routers| Beside::new(routers.clone(), &in_kernel.0, plan.wires.len()));
+        routers.map(|routers| Beside::new(routers.clone(), &own, plan.wires.len()));
     let windows = windows::windows(scenario, &plan);
     let moments = moments(&windows);
     let awake = sys::stay_awake();

@@ -322,13 +322,8 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if this machine or this user lacks something.
 ///
-/// ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``; with a folder ``pcap``,
-/// what passes the hosts' devices is written there, one file a host. With ``busy`` the path's thread polls.
-///
-/// Programs that are ends of flows print and write into the folder ``programs``; without it, into one that is gone
-/// with the run. ``ackclock`` are the words that start this command. They are run with ``allow_programs`` alone, and as
-/// an ordinary user without ``as_root``. ``routers`` are the Quick-Start routers with an admission: ``ackclock``, ``xdp`` or
-/// ``tc``. With ``records`` the kernel's own laws leave a record of each ACK.
+/// The keys are those of ``ackclock.run_live``, in words. Programs that are ends of flows print and write into the folder
+/// ``programs``; without it, into one that is gone with the run. ``ackclock`` are the words that start this command.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
