@@ -309,6 +309,7 @@ def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
         _core.kernel("unload", [word])
         assert name not in available()
     draw = random.Random(7)  # noqa: S311
+    before: set[str] = set()
     for n in range(10):
         # Half of them while they load to stay, half while a run holds a law.
         words = ["load", word] if n % 2 else ["test", "ccp(0.375)", "--seconds", "30"]
