@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 /// An end's part in Quick-Start. Rates are codes of RFC 4782 §3.1, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct EndSettings {
     /// The rate that it asks for.
     pub asks: u8,

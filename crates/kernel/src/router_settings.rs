@@ -30,6 +30,7 @@ pub struct NextHop {
 
 /// A router's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct RouterSettings {
     /// The treatment of a request.
     pub behaviour: RouterBehaviour,

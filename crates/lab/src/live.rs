@@ -10,6 +10,7 @@ use crate::{BadInput, SweepError, printable};
 
 /// The settings of a live run.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct LivePlan {
     /// `tun` or `veth`; the best that there is if not given.
     pub ports: Option<String>,

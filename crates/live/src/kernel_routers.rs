@@ -5,6 +5,7 @@
 //! Routers in one word (`approve`, `deny`) keep no rates, and stay the path's.
 
 use std::io;
+use std::sync::Arc;
 
 use ackclock_net::path::{Decided, Router};
 use ackclock_net::{Decision, QuickStartConfig};
@@ -13,9 +14,10 @@ use ackclock_sim::plan::Plan;
 use ackclock_units::Rate;
 
 use crate::addresses::flow_of;
+use crate::beside::Beside;
 use crate::clock::Clock;
 use crate::net_ns::NetNs;
-use crate::options::{End, KernelDecision, KernelRouters, RouterHook};
+use crate::options::{End, KernelRouters, RouterHook};
 use crate::port::Port;
 use crate::report::RouterReport;
 
@@ -106,83 +108,110 @@ pub fn take(
     Ok((placed, places))
 }
 
-/// Loads the routers, and attaches them to the ends of the devices' pairs: those of the path are in `middle`, those of a
-/// host are in the namespace that `host` says.
-///
-/// # Errors
-/// The kernel's words against it.
-pub fn attach<'a>(
-    routers: &dyn KernelRouters,
-    (placed, places): &(Vec<Placed>, Vec<At>),
-    middle: &NetNs,
-    host: impl Fn(usize, usize) -> Option<&'a NetNs>,
-    ports: &[Box<dyn Port>],
-) -> io::Result<()> {
-    for Placed { wire, config, random } in placed {
-        routers.add(*wire, config, *random).map_err(io::Error::other)?;
-    }
-    for at in places {
-        let port = &ports[2 * at.entry + at.side];
-        let (namespace, device) = if at.enters && at.hook == RouterHook::Tc {
-            (host(at.entry, at.side), port.device())
-        } else {
-            (Some(middle), port.far_device())
-        };
-        if let (Some(namespace), Some(device)) = (namespace, device) {
-            namespace
-                .within(|| routers.attach(at.wire, device, at.hook).map_err(io::Error::other))?;
-        }
-    }
-    Ok(())
+/// The kernel's routers of a run, and their places; none of a run that has only the path's own.
+#[derive(Debug, Default)]
+pub struct InKernel {
+    /// The routers.
+    pub routers: Option<Arc<dyn KernelRouters>>,
+    /// Each, and where it stands.
+    pub placed: (Vec<Placed>, Vec<At>),
 }
 
-/// The decisions, as those of the path's own routers.
-pub fn decided(decisions: &[KernelDecision], clock: Clock, connections: usize) -> Vec<Decided> {
-    let decided = decisions.iter().filter_map(|told| {
-        let (flow, _) = flow_of(told.source).filter(|(flow, _)| *flow < connections)?;
-        Some(Decided {
-            at: clock.of(told.time_ns),
-            link: told.wire,
-            flow: u32::try_from(flow).ok()?,
-            decision: Decision {
-                asked: told.asked,
-                approved: told.approved,
-                measured: Rate::from_bps(told.measured_bps),
-                reserved: Rate::from_bps(told.reserved_bps),
-                delete: told.deleted,
-            },
-        })
-    });
-    decided.collect()
-}
-
-/// The report of each router.
-pub fn reports(
-    routers: &dyn KernelRouters,
-    (placed, places): &(Vec<Placed>, Vec<At>),
-    plan: &Plan,
-) -> Vec<RouterReport> {
-    let (object, hash) = routers.object();
-    let of = placed.iter().map(|Placed { wire, .. }| {
-        let own = places.iter().filter(|at| at.wire == *wire);
-        let mut hooks: Vec<_> = own.map(|at| at.hook.as_str()).collect();
-        hooks.dedup();
-        let counts = routers.counts(*wire);
-        RouterReport {
-            link: plan.wires[*wire].link.clone(),
-            direction: plan.wires[*wire].direction,
-            hooks,
-            object: object.clone(),
-            hash: hash.clone(),
-            packets: counts.packets,
-            bytes: counts.bytes,
-            beside_bytes: counts.beside_bytes,
-            requests: counts.requests,
-            approved: counts.approved,
-            denied: counts.denied,
+impl InKernel {
+    /// Loads the routers, and attaches them to the ends of the devices' pairs: those of the path are in `middle`, those of
+    /// a host are in the namespace that `host` says.
+    ///
+    /// # Errors
+    /// The kernel's words against it.
+    pub fn attach<'a>(
+        &self,
+        middle: &NetNs,
+        host: impl Fn(usize, usize) -> Option<&'a NetNs>,
+        ports: &[Box<dyn Port>],
+    ) -> io::Result<()> {
+        let Some(routers) = &self.routers else { return Ok(()) };
+        let (placed, places) = &self.placed;
+        for Placed { wire, config, random } in placed {
+            routers.add(*wire, config, *random).map_err(io::Error::other)?;
         }
-    });
-    of.collect()
+        for at in places {
+            let port = &ports[2 * at.entry + at.side];
+            let (namespace, device) = if at.enters && at.hook == RouterHook::Tc {
+                (host(at.entry, at.side), port.device())
+            } else {
+                (Some(middle), port.far_device())
+            };
+            if let (Some(namespace), Some(device)) = (namespace, device) {
+                let attach = || routers.attach(at.wire, device, at.hook).map_err(io::Error::other);
+                namespace.within(attach)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins their first slots.
+    ///
+    /// # Errors
+    /// The kernel's words against it.
+    pub fn start(&self, clock: Clock) -> io::Result<()> {
+        let Some(routers) = &self.routers else { return Ok(()) };
+        routers.start(clock.origin_ns()).map_err(io::Error::other)
+    }
+
+    /// The cross-traffic that they are to be told, of a path with so many wires.
+    pub fn beside(&self, wires: usize) -> Option<Beside> {
+        let own: Vec<_> = self.placed.0.iter().map(|placed| placed.wire).collect();
+        self.routers.as_ref().map(|routers| Beside::new(Arc::clone(routers), &own, wires))
+    }
+
+    /// The decisions, as those of the path's own routers.
+    pub fn decided(&self, clock: Clock, connections: usize) -> Vec<Decided> {
+        let told = self.routers.as_ref().map_or_else(Vec::new, |routers| routers.decisions());
+        let decided = told.iter().filter_map(|told| {
+            let (flow, _) = flow_of(told.source).filter(|(flow, _)| *flow < connections)?;
+            Some(Decided {
+                at: clock.of(told.time_ns),
+                link: told.wire,
+                flow: u32::try_from(flow).ok()?,
+                decision: Decision {
+                    asked: told.asked,
+                    approved: told.approved,
+                    measured: Rate::from_bps(told.measured_bps),
+                    reserved: Rate::from_bps(told.reserved_bps),
+                    delete: told.deleted,
+                },
+            })
+        });
+        decided.collect()
+    }
+
+    /// The report of each router.
+    pub fn reports(&self, plan: &Plan) -> Vec<RouterReport> {
+        let Some(routers) = &self.routers else { return Vec::new() };
+        let (placed, places) = &self.placed;
+        let (object, hash) = routers.object();
+        let of = placed.iter().map(|Placed { wire, .. }| {
+            let own = places.iter().filter(|at| at.wire == *wire);
+            let mut hooks: Vec<_> = own.map(|at| at.hook.as_str()).collect();
+            hooks.sort_unstable();
+            hooks.dedup();
+            let counts = routers.counts(*wire);
+            RouterReport {
+                link: plan.wires[*wire].link.clone(),
+                direction: plan.wires[*wire].direction,
+                hooks,
+                object: object.clone(),
+                hash: hash.clone(),
+                packets: counts.packets,
+                bytes: counts.bytes,
+                beside_bytes: counts.beside_bytes,
+                requests: counts.requests,
+                approved: counts.approved,
+                denied: counts.denied,
+            }
+        });
+        of.collect()
+    }
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ pub struct Extras<'a> {
 
 /// An end's part in Quick-Start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct QuickStartEnd {
     /// The rate that it asks for.
     pub asks: QuickStartRate,

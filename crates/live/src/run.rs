@@ -16,7 +16,6 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::addresses::{address, flow_of, ipv4, network};
-use crate::beside::Beside;
 use crate::clock::Clock;
 use crate::devices;
 use crate::diag::Diagnosis;
@@ -24,13 +23,11 @@ use crate::error::LiveError;
 use crate::file_name::file_name;
 use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
-use crate::kernel_routers;
+use crate::kernel_routers::{self, InKernel};
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::observed::SenderSample;
-use crate::options::{
-    End, Extras, KernelRouters, KernelStep, LawSample, Options, PortKind, QuickStartEnds,
-};
+use crate::options::{End, Extras, KernelStep, LawSample, Options, PortKind, QuickStartEnds};
 use crate::own_results::OwnResults;
 use crate::path::Path;
 use crate::path_driver::PathDriver;
@@ -107,15 +104,7 @@ pub fn run(
     }
     sys::open_many_files();
     let kind = port_kind(options)?;
-    let in_kernel = match &options.routers {
-        Some((_, first)) => {
-            let keys: Vec<_> =
-                kernel::entries(scenario)?.into_iter().map(|entry| entry.key).collect();
-            let ways = ways(scenario, &plan);
-            kernel_routers::take(&mut plan, &ways, &keys, &ends, *first)?
-        }
-        None => (Vec::new(), Vec::new()),
-    };
+    let in_kernel = routers_in_kernel(scenario, &mut plan, &ends, options)?;
     let connections = ConnectionPlan::all(scenario, &plan);
     let pairs = hosts(scenario, &ends, options.extras())?;
     let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
@@ -123,12 +112,9 @@ pub fn run(
     if let Some(programs) = &options.quick_start {
         speak_quick_start(programs.as_ref(), &pairs, &connections, &ports)?;
     }
-    let routers = options.routers.as_ref().map(|(routers, _)| routers);
-    if let Some(routers) = routers {
-        let host = |entry: usize, side: usize| pairs[entry].namespaces[side].as_ref();
-        kernel_routers::attach(routers.as_ref(), &in_kernel, &middle, host, &ports)
-            .map_err(LiveError::step("attach a Quick-Start router"))?;
-    }
+    let host = |entry: usize, side: usize| pairs[entry].namespaces[side].as_ref();
+    let attached = in_kernel.attach(&middle, host, &ports);
+    attached.map_err(LiveError::step("attach a Quick-Start router"))?;
     let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
     let senders = pairs.iter().filter_map(|pair| Some((pair, pair.namespaces[0].as_ref()?)));
@@ -154,9 +140,7 @@ pub fn run(
         polls: options.busy,
         kept: Vec::new(),
     };
-    let own: Vec<_> = in_kernel.0.iter().map(|placed| placed.wire).collect();
-    path_driver.path.beside =
-        routers.map(|routers| Beside::new(routers.clone(), &own, plan.wires.len()));
+    path_driver.path.beside = in_kernel.beside(plan.wires.len());
     let windows = windows::windows(scenario, &plan);
     let moments = moments(&windows);
     let awake = sys::stay_awake();
@@ -167,15 +151,12 @@ pub fn run(
         path_driver: &mut path_driver,
         hosts: &mut hosts,
         programs: &mut programs,
-        routers: routers.map(AsRef::as_ref),
+        routers: &in_kernel,
     };
     let (clock, mut outcome) = drive(acting, watcher, &moments, plan.end, cancelled)?;
     path_driver.pcap_tap.take().map_or(Ok(()), PcapTap::finish)?;
     let mut own = own_results(&mut path_driver, &mut hosts, &plan);
-    if let Some(routers) = routers {
-        let told = routers.decisions();
-        own.decisions.extend(kernel_routers::decided(&told, clock, connections.len()));
-    }
+    own.decisions.extend(in_kernel.decided(clock, connections.len()));
     let steps = options.quick_start.as_ref().map_or_else(Vec::new, |programs| programs.steps());
     own.requests.extend(steps.iter().filter_map(|step| event(step, clock)));
     if let Some(records) = &options.law_records {
@@ -188,9 +169,7 @@ pub fn run(
         let (object, hash) = programs.object();
         KernelQuickStart { object, hash, steps: steps.len(), grants: grants(&steps) }
     });
-    if let Some(routers) = routers {
-        report.kernel_routers = kernel_routers::reports(routers.as_ref(), &in_kernel, &plan);
-    }
+    report.kernel_routers = in_kernel.reports(&plan);
     report.kept_awake = awake.is_some();
     report.name_ends(&ends);
     report.programs = programs.finish(plan.end);
@@ -369,6 +348,20 @@ fn pcap_tap(
     let names: Vec<String> = names.collect();
     let (pcap_tap, paths) = PcapTap::begin(place, &names, &scenario.title)?;
     Ok((Some(pcap_tap), paths))
+}
+
+/// The routers that are to be the kernel's, taken out of `plan`.
+fn routers_in_kernel(
+    scenario: &Scenario,
+    plan: &mut Plan,
+    ends: &[[End; 2]],
+    options: &Options,
+) -> Result<InKernel, LiveError> {
+    let Some((routers, first)) = &options.routers else { return Ok(InKernel::default()) };
+    let keys: Vec<_> = kernel::entries(scenario)?.into_iter().map(|entry| entry.key).collect();
+    let ways = ways(scenario, plan);
+    let placed = kernel_routers::take(plan, &ways, &keys, ends, *first)?;
+    Ok(InKernel { routers: Some(routers.clone()), placed })
 }
 
 /// The entry and the ways of every connection, flows first.
@@ -648,7 +641,7 @@ struct Acting<'a> {
     path_driver: &'a mut PathDriver,
     hosts: &'a mut Hosts,
     programs: &'a mut Programs,
-    routers: Option<&'a dyn KernelRouters>,
+    routers: &'a InKernel,
 }
 
 /// Lets the run take its time.
@@ -660,10 +653,7 @@ fn drive(
     cancelled: impl Fn() -> bool,
 ) -> Result<(Clock, ThreadResults), LiveError> {
     let clock = Clock::starting_in(WARM_UP);
-    if let Some(routers) = routers {
-        let started = routers.start(clock.origin_ns()).map_err(io::Error::other);
-        started.map_err(LiveError::step("start a Quick-Start router"))?;
-    }
+    routers.start(clock).map_err(LiveError::step("start a Quick-Start router"))?;
     let stop = &AtomicBool::new(false);
     let named = |name: &str| thread::Builder::new().name(format!("ackclock-{name}"));
     let (path, ends, watched) = thread::scope(|scope| {

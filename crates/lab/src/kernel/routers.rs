@@ -10,10 +10,11 @@ use ackclock_packet::QuickStartRate;
 
 use crate::BadInput;
 
+/// Routers that nothing is loaded of yet, and the hook of a way's first.
+type Routers = (Arc<dyn KernelRouters>, RouterHook);
+
 /// The routers for a run that asks for them by `word`: `xdp`, `tc` or `ackclock`, which is the path's.
-pub(crate) fn routers(
-    word: Option<&str>,
-) -> Result<Option<(Arc<dyn KernelRouters>, RouterHook)>, BadInput> {
+pub(crate) fn routers(word: Option<&str>) -> Result<Option<Routers>, BadInput> {
     let hook = match word {
         None | Some("ackclock") => return Ok(None),
         Some("xdp") => RouterHook::Xdp,
@@ -46,7 +47,7 @@ impl Loaded {
     }
 }
 
-fn text(error: KernelError) -> String {
+fn text(error: &KernelError) -> String {
     error.to_string()
 }
 
@@ -72,7 +73,7 @@ impl KernelRouters for Loaded {
             out: None,
             random,
         };
-        let router = KernelRouter::load(&settings).map_err(text)?;
+        let router = KernelRouter::load(&settings).map_err(|error| text(&error))?;
         self.all().insert(wire, Router { router, beside_bytes: 0 });
         Ok(())
     }
@@ -80,11 +81,14 @@ impl KernelRouters for Loaded {
     fn attach(&self, wire: usize, device: u32, hook: RouterHook) -> Result<(), String> {
         let mut all = self.all();
         let Some(it) = all.get_mut(&wire) else { return Ok(()) };
-        it.router.attach(device, hook == RouterHook::Xdp).map_err(text)
+        it.router.attach(device, hook == RouterHook::Xdp).map_err(|error| text(&error))
     }
 
     fn start(&self, at_ns: u64) -> Result<(), String> {
-        self.all().values().try_for_each(|it| it.router.start(Some(at_ns))).map_err(text)
+        self.all()
+            .values()
+            .try_for_each(|it| it.router.start(Some(at_ns)))
+            .map_err(|error| text(&error))
     }
 
     fn carry_beside(&self, wire: usize, bytes: u64) {
