@@ -330,11 +330,7 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
     programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false, routers = None,
     records = false,
 ))]
-#[expect(
-    clippy::too_many_arguments,
-    clippy::fn_params_excessive_bools,
-    reason = "keys of the Python function"
-)]
+#[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "keys")]
 fn live(
     py: Python<'_>,
     scenario: String,
