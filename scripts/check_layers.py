@@ -176,7 +176,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
         "base": (
             frozenset(
                 {
-                    *("addresses", "content", "file_name", "header"),
+                    *("addresses", "beside", "content", "file_name", "header"),
                     *("limits", "options", "wall_clock", "windows"),
                 }
             ),
@@ -228,12 +228,17 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
                 }
             ),
         ),
+        # Routers of the kernel's at the path's devices: neither the path nor its driver.
+        "routers": (
+            frozenset({"kernel_routers"}),
+            frozenset({"base", "machine", "ports", "results", "timing"}),
+        ),
         "run": (
             frozenset({"run"}),
             frozenset(
                 {
                     *("base", "driver", "error", "hosts", "machine", "path", "ports", "programs"),
-                    *("records", "results", "settings", "sys", "timing", "watch"),
+                    *("records", "results", "routers", "settings", "sys", "timing", "watch"),
                 }
             ),
         ),

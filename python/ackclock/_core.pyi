@@ -425,6 +425,8 @@ def live(
     ackclock: Sequence[str] = ...,
     allow_programs: bool = False,
     as_root: bool = False,
+    routers: str | None = None,
+    records: bool = False,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
@@ -432,7 +434,9 @@ def live(
     with a folder ``pcap``, what passes the hosts' devices is written there, one file a host. With
     ``busy`` the path's thread polls. Programs that are ends of flows print and write into the
     folder ``programs``; ``ackclock`` are the words that start this command. They are run with
-    ``allow_programs`` alone, and as an ordinary user without ``as_root``.
+    ``allow_programs`` alone, and as an ordinary user without ``as_root``. ``routers`` are the
+    Quick-Start routers with an admission: ``ackclock``, ``xdp`` or ``tc``. With ``records`` the
+    kernel's own laws leave a record of each ACK.
     """
 
 def kernel(request: str, names: Sequence[str] = ..., seconds: float = 3.0) -> str:

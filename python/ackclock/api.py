@@ -162,6 +162,8 @@ def run_live(
     pcap: str | os.PathLike[str] | None = None,
     sender: Literal["kernel", "ackclock"] | None = None,
     receiver: Literal["kernel", "ackclock"] | None = None,
+    routers: Literal["ackclock", "xdp", "tc"] | None = None,
+    records: bool = False,
     busy: bool = False,
     programs: str | os.PathLike[str] | None = None,
     allow_programs: bool = False,
@@ -185,6 +187,13 @@ def run_live(
     sender, receiver
         The ends of all connections: the kernel's, or our own transport in real bytes. Default: as
         each entry's ``endpoint`` says, the kernel's if it does not.
+    routers
+        The Quick-Start routers with an admission: ``"ackclock"`` are the path's own, ``"xdp"`` and
+        ``"tc"`` the kernel's at Ethernet devices of the path, which root may load; a way's first
+        router stands at the hook that is named, those behind it at ``tc``. Default: the path's own.
+    records
+        True if the kernel's own Reno, CUBIC and BBR leave a record of each ACK, which takes root's
+        rights: ``flow_samples`` then have the window after each ACK, as of laws of ours.
     busy
         True if the path's thread polls, nine tenths of the time, and so has a processor to itself:
         packets are then seen without a wake-up's delay.
@@ -218,7 +227,7 @@ def run_live(
         return Run(
             _core.live(
                 _text(scenario), seed, ports, folder, sender, receiver, busy, written, ours,
-                allow_programs, as_root,
+                allow_programs, as_root, routers, records,
             )
         )  # fmt: skip
     except OSError as error:

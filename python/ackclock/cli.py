@@ -247,6 +247,20 @@ def run(
     ] = None,
     sender: Sender = None,
     receiver: Receiver = None,
+    routers: Annotated[
+        Literal["ackclock", "xdp", "tc"] | None,
+        typer.Option(
+            help="The Quick-Start routers with an admission, in a live run: the path's own, or the "
+            "kernel's as XDP or tc."
+        ),
+    ] = None,
+    records: Annotated[
+        bool,
+        typer.Option(
+            "--records",
+            help="Record each ACK of the kernel's own Reno, CUBIC and BBR, in a live run.",
+        ),
+    ] = False,
     busy: Annotated[
         bool, typer.Option("--busy", help="Let the path poll for packets, in a live run.")
     ] = False,
@@ -274,6 +288,8 @@ def run(
         ("--ports", ports is not None),
         ("--sender", sender is not None),
         ("--receiver", receiver is not None),
+        ("--routers", routers is not None),
+        ("--records", records),
         ("--busy", busy),
         ("--allow-programs", allow_programs),
         ("--as-root", as_root),
@@ -294,8 +310,8 @@ def run(
     with _held(out, pcap):
         _run(
             scenario, on=on, engine=engine or "fast", out=out, seed=seed, pcap=pcap,
-            pcap_link=pcap_link, ports=ports, sender=sender, receiver=receiver, busy=busy,
-            told=told, allow_programs=allow_programs, as_root=as_root,
+            pcap_link=pcap_link, ports=ports, sender=sender, receiver=receiver, routers=routers,
+            records=records, busy=busy, told=told, allow_programs=allow_programs, as_root=as_root,
         )  # fmt: skip
 
 
@@ -322,6 +338,8 @@ def _run(
     ports: Literal["tun", "veth"] | None,
     sender: Literal["kernel", "ackclock"] | None,
     receiver: Literal["kernel", "ackclock"] | None,
+    routers: Literal["ackclock", "xdp", "tc"] | None,
+    records: bool,
     busy: bool,
     told: _Told,
     allow_programs: bool,
@@ -336,7 +354,8 @@ def _run(
         with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
-                busy=busy, programs=None if out is None else out / "programs",
+                routers=routers, records=records, busy=busy,
+                programs=None if out is None else out / "programs",
                 allow_programs=allow_programs, as_root=as_root,
             )  # fmt: skip
         _tell_live(result, told)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -232,6 +232,45 @@ def test_a_recorder_sees_every_window_of_the_kernels_own_law() -> None:
 @needed
 @untimed
 @live
+@pytest.mark.parametrize(
+    ("word", "recorded"), [("reno", "reno"), ("cubic", "cubic"), ("bbr1", "bbr")]
+)
+def test_records_of_the_kernels_own_law_are_samples(word: str, recorded: str) -> None:
+    # 20 Mbit/s for 2 s are 3,300 packets, an ACK for each second one.
+    keys: dict[str, Any] = path(delay="20 ms", duration="2 s")
+    keys["flow"][0]["variant"] = word
+    keys["probe"] = [{"flow": "bulk", "every": "change"}]
+    run = ac.run_live(ac.Scenario.from_dict(keys), records=True)
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    assert law["object"] == recorded
+    assert law["judged_acks"] is None
+    (hosts,) = run.live["hosts"]
+    assert hosts["congestion_control"] == law["name"]
+    samples = run.flow_samples.to_pylist()
+    assert len(samples) > 500
+    assert 0 <= law["records"] - len(samples) < 20
+    # Slow start from ten segments: the window after the first ACK is larger than before it.
+    assert samples[0]["cwnd_segments"] == 10.0
+    assert samples[2]["cwnd_segments"] > 10.0
+    assert gone({law["name"]})
+
+
+@needed
+@untimed
+@live
+def test_a_law_without_a_recorder_is_refused_by_name() -> None:
+    keys: dict[str, Any] = path(duration="1 s")
+    keys["flow"][0]["variant"] = "dctcp"
+    if "dctcp" not in available():
+        pytest.skip("live: this kernel has no law but those with recorders")
+    with pytest.raises(ac.BadInput, match="there is no recorder of the kernel's `dctcp"):
+        ac.run_live(ac.Scenario.from_dict(keys), records=True)
+
+
+@needed
+@untimed
+@live
 def test_laws_that_stay_are_loaded_and_removed_and_no_default_changes() -> None:
     default = DEFAULT.read_text("ascii")
     names = {"ack_ccpd_1_3999", "ack_ccp_0_125"}
@@ -270,6 +309,7 @@ def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
         _core.kernel("unload", [word])
         assert name not in available()
     draw = random.Random(7)  # noqa: S311
+    before: set[str] = set()
     for n in range(10):
         # Half of them while they load to stay, half while a run holds a law.
         words = ["load", word] if n % 2 else ["test", "ccp(0.375)", "--seconds", "30"]
@@ -295,8 +335,30 @@ def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
 _QUICK_START = """
 import json, sys
 import ackclock as ac
-ac.run_live(ac.Scenario.from_dict(json.loads(sys.argv[1])))
+scenario = ac.Scenario.from_dict(json.loads(sys.argv[1]))
+ac.run_live(scenario, routers="xdp" if len(sys.argv) > 2 else None, records=len(sys.argv) > 2)
 """
+PROGRAMS = {
+    *("ends_out", "ends_in", "ends_socket", "jump_init", "jump_control"),
+    *("router_xdp", "router_tc", "router_start", "router_advance"),
+}
+
+
+def _quick_start_keys(duration: str) -> dict[str, Any]:
+    """Return a flow through two routers, of which the second is not the sender's own."""
+    links = [
+        {
+            "name": name, "from": start, "to": end, "rate": "50 Mbit/s", "delay": "10 ms",
+            "quick_start": {"threshold": 1.0}, "reverse": {"quick_start": "approve"},
+        }
+        for name, start, end in (("first", "a", "b"), ("second", "b", "c"))
+    ]  # fmt: skip
+    flow = {
+        "name": "bulk", "variant": "cubic+quickstart(10.24Mbps)", "profile": "linux",
+        "from": "a", "to": "c", "app": {"kind": "bulk"},
+    }  # fmt: skip
+    topology = {"kind": "graph", "link": links}
+    return {"duration": duration, "topology": topology, "flow": [flow]}
 
 
 def _programs_of_quick_start() -> set[int]:
@@ -304,8 +366,8 @@ def _programs_of_quick_start() -> set[int]:
     listed = subprocess.run(
         ["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True
     )
-    names = {"ends_out", "ends_in", "ends_socket"}
-    return {program["id"] for program in json.loads(listed.stdout) if program.get("name") in names}
+    listed = json.loads(listed.stdout)
+    return {program["id"] for program in listed if program.get("name") in PROGRAMS}
 
 
 @needed
@@ -314,14 +376,11 @@ def _programs_of_quick_start() -> set[int]:
 def test_ten_runs_with_quick_start_killed_leave_no_program() -> None:
     if shutil.which("bpftool") is None:
         pytest.skip("live: no bpftool to look at the kernel's programs with")
-    keys: dict[str, Any] = path(delay="40 ms", duration="30 s")
-    keys["flow"][0]["variant"] = "cubic+quickstart(10.24Mbps)"
-    keys["topology"]["link"][0]["quick_start"] = "approve"
-    keys["topology"]["link"][0]["reverse"] = {"quick_start": "approve"}
+    keys = _quick_start_keys("30 s")
     draw = random.Random(11)  # noqa: S311
     for _ in range(10):
         before = _programs_of_quick_start()
-        command = [sys.executable, "-c", _QUICK_START, json.dumps(keys)]
+        command = [sys.executable, "-c", _QUICK_START, json.dumps(keys), "routers"]
         with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             until = time.monotonic() + 20
             while not _programs_of_quick_start() - before:
@@ -339,6 +398,82 @@ def test_ten_runs_with_quick_start_killed_leave_no_program() -> None:
 @needed
 @untimed
 @live
+def test_everything_in_the_kernel_forty_times_loaded_leaves_nothing() -> None:
+    # Laws to stay thirty times, and ten runs with Quick-Start's ends, its routers and a recorder.
+    if shutil.which("bpftool") is None:
+        pytest.skip("live: no bpftool to look at the kernel's programs with")
+    words = [
+        *("tahoe", "compound", "ccp(0.625)", "ccpd(1,3500)", "playout", "reno(linux)"),
+        *("cubic(linux)+newcwv", "highspeed", "scalable", "vegas"),
+    ]
+    for _ in range(3):
+        for word in words:
+            (law,) = json.loads(_core.kernel("load", [word]))
+            assert law["name"] in available()
+            _core.kernel("unload", [word])
+            assert law["name"] not in available()
+    scenario = ac.Scenario.from_dict(_quick_start_keys("0.4 s"))
+    for n in range(10):
+        before = _programs_of_quick_start()
+        laws = available()
+        run = ac.run_live(scenario, routers=("xdp", "tc")[n % 2], records=True)
+        assert run.live is not None
+        assert [router["link"] for router in run.live["kernel_routers"]] == ["second"]
+        (held,) = run.live["kernel_laws"]
+        until = time.monotonic() + 5
+        while _programs_of_quick_start() - before or held["name"] in available():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert {law for law in available() - laws if law.startswith("ack_jump")} == set()
+
+
+@needed
+@untimed
+@live
+@pytest.mark.parametrize("hook", ["xdp", "tc"])
+def test_a_router_in_the_kernel_leaves_the_rows_of_the_paths_own(
+    hook: Literal["xdp", "tc"],
+) -> None:
+    scenario = ac.Scenario.from_dict(_quick_start_keys("1 s"))
+    told = {}
+    asked: tuple[Literal["ackclock", "xdp", "tc"] | None, ...] = (None, hook)
+    run = None
+    for routers in asked:
+        run = ac.run_live(scenario, routers=routers)
+        assert run.live is not None
+        rows = run.quick_start.to_pylist()
+        told[routers] = [
+            [row[key] for key in ("step", "link", "direction", "asked_bps", "approved_bps")]
+            for row in rows
+        ]
+    assert told[None] == told[hook]
+    assert [step for step, *_ in told[hook]] == ["asked", "router_approved", "approved"]
+    assert run is not None
+    assert run.live is not None
+    (router,) = run.live["kernel_routers"]
+    assert (router["link"], router["direction"], router["hooks"]) == ("second", "forward", [hook])
+    assert (router["requests"], router["approved"], router["denied"]) == (1, 1, 0)
+    # 10.24 Mbit/s for most of a second are 700 packets, and slow start goes on.
+    assert router["packets"] > 500
+
+
+def test_routers_are_refused_in_one_line_where_there_can_be_none() -> None:
+    scenario = ac.Scenario.from_dict(path(duration="1 s"))
+    with pytest.raises(ac.BadInput, match="routers: unknown word `bpf`"):
+        ac.run_live(scenario, routers="bpf")  # pyright: ignore[reportArgumentType]
+    if LACKS is not None:
+        with pytest.raises(ac.BadInput, match="routers: "):
+            ac.run_live(scenario, routers="xdp")
+        return
+    with pytest.raises(ac.BadInput, match="routers: no packet meets a router with an admission"):
+        ac.run_live(scenario, routers="xdp")
+    with pytest.raises(ac.BadInput, match="expected `veth`"):
+        ac.run_live(ac.Scenario.from_dict(_quick_start_keys("1 s")), routers="xdp", ports="tun")
+
+
+@needed
+@untimed
+@live
 def test_without_the_rights_quick_start_is_refused_in_a_line() -> None:
     setpriv = shutil.which("setpriv")
     if setpriv is None or os.geteuid() != 0:
@@ -351,6 +486,17 @@ def test_without_the_rights_quick_start_is_refused_in_a_line() -> None:
     last = answer.stderr.strip().splitlines()[-1]
     assert "flow[0].variant: the kernel knows no Quick-Start, and ours cannot be loaded" in last
     assert "CAP_BPF" in last
+    # The routers and the records are refused as well, each by its name.
+    for options, key in ('routers="xdp"', "routers: "), ("records=True", "flow[0].variant: "):
+        keys["flow"][0]["variant"] = "cubic"
+        code = _QUICK_START.replace(
+            'routers="xdp" if len(sys.argv) > 2 else None, records=len(sys.argv) > 2', options
+        )
+        command = [*less, sys.executable, "-c", code, json.dumps(keys)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        last = answer.stderr.strip().splitlines()[-1]
+        assert key in last
+        assert "CAP_BPF" in last
 
 
 @live

@@ -40,8 +40,11 @@ impl KernelEnds {
         })?;
         let group = File::open(&group)
             .map_err(|error| program.refused(format_args!("{group}: {error}")))?;
-        let object = loader::load_program(&program)?;
-        let mut ends = Self { links: Vec::new(), object, hash: program.hash() };
+        let (object, link, name) = loader::load_with_law(&program, "ack_jump")?;
+        let mut ends = Self { links: vec![link], object, hash: program.hash() };
+        let mut room = [0; 16];
+        room[..name.len()].copy_from_slice(name.as_bytes());
+        ends.write("law", &0_u32.to_ne_bytes(), &room)?;
         let link = ends.program("ends_socket")?.attach_cgroup(group.as_raw_fd());
         ends.links.push(link.map_err(|error| program.refused(error))?);
         Ok(ends)
@@ -90,6 +93,9 @@ impl KernelEnds {
             u32::from(settings.lies),
             settings.packet,
             settings.payload,
+            u32::from(settings.sets_threshold),
+            u32::from(settings.at_setup),
+            u32::from(settings.after_idle),
         ];
         let value: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.write("ends", &address, &value)

@@ -4,9 +4,14 @@ use std::net::Ipv4Addr;
 
 /// An end's part in Quick-Start. Rates are codes of RFC 4782 §3.1, 0 for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct EndSettings {
-    /// The rate that it asks for with its SYN or SYN-ACK.
+    /// The rate that it asks for.
     pub asks: u8,
+    /// True if its SYN or SYN-ACK asks.
+    pub at_setup: bool,
+    /// True if the first data after silence asks.
+    pub after_idle: bool,
     /// True if it answers requests.
     pub answers: bool,
     /// The most that it lets the peer have.
@@ -17,6 +22,8 @@ pub struct EndSettings {
     pub packet: u32,
     /// Bytes of its payload.
     pub payload: u32,
+    /// True if the threshold becomes the approved window.
+    pub sets_threshold: bool,
 }
 
 /// The steps of a request.

@@ -58,5 +58,5 @@ pub use programs::Program;
 pub use record::{Connection, Event, Record, Use};
 pub use router::KernelRouter;
 pub use router_settings::{
-    NextHop, Passed, RouterBehaviour, RouterCounts, RouterLoad, RouterSettings,
+    NextHop, Passed, RouterBehaviour, RouterCounts, RouterDecision, RouterLoad, RouterSettings,
 };

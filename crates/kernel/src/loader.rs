@@ -93,12 +93,8 @@ fn open(
             if !held {
                 map.set_map_flags(0).map_err(|error| refused(error.to_string()))?;
             }
-            let value = map.initial_value_mut().unwrap_or_default();
-            let at = value.windows(own.len()).position(|part| part == own.as_bytes());
-            let at = at.ok_or_else(|| refused("the object has no name".to_owned()))?;
-            let room = &mut value[at..at + 16];
-            room.fill(0);
-            room[..name.len()].copy_from_slice(name.as_bytes());
+            rename(map.initial_value_mut().unwrap_or_default(), &own, name)
+                .ok_or_else(|| refused("the object has no name".to_owned()))?;
         } else {
             let name = map.name().to_string_lossy().into_owned();
             let words: Vec<u32> = match (settings, parts) {
@@ -122,6 +118,15 @@ fn open(
         logs.push(log);
     }
     Ok(Opened { object, logs })
+}
+
+/// Puts `name` in the place of `own` and its final zero.
+fn rename(value: &mut [u8], own: &str, name: &str) -> Option<()> {
+    let at = value.windows(own.len()).position(|part| part == own.as_bytes())?;
+    let room = value.get_mut(at..at + 16)?;
+    room.fill(0);
+    room.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+    Some(())
 }
 
 impl Opened {
@@ -166,13 +171,49 @@ impl Opened {
 
 /// Loads the programs of `program`, and attaches none.
 pub(crate) fn load_program(program: &Program) -> Result<Object, KernelError> {
+    load_changed(program, |_| Ok(()))
+}
+
+/// Loads the programs of `program`, attaches none, and registers its law `own` under a name that no other run has.
+pub(crate) fn load_with_law(
+    program: &Program,
+    own: &str,
+) -> Result<(Object, Link, String), KernelError> {
+    let process = std::process::id().wrapping_mul(0x9e37);
+    let zeroed = format!("{own}\0");
+    for _ in 0..NAMES {
+        let number = process.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("{own}{:04x}", number & 0xffff);
+        let mut object = load_changed(program, |object| {
+            let mut maps = object.maps_mut();
+            let mut map = maps
+                .find(|map| map.map_type() == MapType::StructOps)
+                .ok_or_else(|| program.refused("the object has no law"))?;
+            rename(map.initial_value_mut().unwrap_or_default(), &zeroed, &name)
+                .ok_or_else(|| program.refused("the object has no name"))
+        })?;
+        match registers(&mut object) {
+            Err(error) if error.kind() == libbpf_rs::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(program.refused(error)),
+            Ok(link) => return Ok((object, link, name)),
+        }
+    }
+    Err(program.refused("every name is taken"))
+}
+
+fn load_changed(
+    program: &Program,
+    change: impl FnOnce(&mut OpenObject) -> Result<(), KernelError>,
+) -> Result<Object, KernelError> {
     set_print(Some((PrintLevel::Warn, note)));
     if let Ok(mut said) = SAID.lock() {
         said.clear();
     }
     let bytes = program.object.to_vec();
-    let object = ObjectBuilder::default().open_memory(&bytes).and_then(OpenObject::load);
-    object.map_err(|error| {
+    let opened = ObjectBuilder::default().open_memory(&bytes);
+    let mut opened = opened.map_err(|error| program.refused(error))?;
+    change(&mut opened)?;
+    opened.load().map_err(|error| {
         let said = SAID.lock().map(|said| said.join("")).unwrap_or_default();
         let mut lines = said.lines().rev().map(str::trim);
         let line = lines.find(|line| {

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use crate::router_settings::{Passed, RouterCounts, RouterLoad, RouterSettings};
+use crate::router_settings::{Passed, RouterCounts, RouterDecision, RouterLoad, RouterSettings};
 use crate::{KernelError, no_loader};
 
 /// A Quick-Start router in the kernel: there is none.
@@ -23,7 +23,33 @@ impl KernelRouter {
     ///
     /// # Errors
     /// Never.
-    pub const fn start(&self) -> Result<(), KernelError> {
+    pub const fn start(&self, _: Option<u64>) -> Result<(), KernelError> {
+        match self.0 {}
+    }
+
+    /// Never called.
+    pub const fn object(&self) -> &'static str {
+        match self.0 {}
+    }
+
+    /// Never called.
+    pub const fn hash(&self) -> String {
+        match self.0 {}
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// Never.
+    pub const fn carry_beside(&self, _: u64) -> Result<(), KernelError> {
+        match self.0 {}
+    }
+
+    /// Never called.
+    ///
+    /// # Errors
+    /// Never.
+    pub const fn decisions(&self) -> Result<Vec<RouterDecision>, KernelError> {
         match self.0 {}
     }
 

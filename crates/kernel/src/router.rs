@@ -1,12 +1,16 @@
 //! A Quick-Start router in the kernel: an interface's function of `bpf/quick_start/router.bpf.c`, and its state.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use libbpf_rs::{Link, MapCore as _, MapFlags, Object, ProgramInput};
+use libbpf_rs::{Link, MapCore as _, MapFlags, Object, ProgramInput, RingBufferBuilder};
 
 use crate::programs::QUICK_START_ROUTER;
-use crate::router_settings::{Passed, RouterBehaviour, RouterCounts, RouterLoad, RouterSettings};
+use crate::router_settings::{
+    Passed, RouterBehaviour, RouterCounts, RouterDecision, RouterLoad, RouterSettings,
+};
 use crate::{KernelError, loader};
 
 /// The layout of `struct router`: its size, and the places of what is read and written here.
@@ -14,8 +18,11 @@ const SIZE: usize = 152 + 16 * SLOTS as usize;
 const SLOTS: u32 = 256;
 const LEAD: usize = 48;
 const ADDRESSES: usize = 56;
+const TELLS: usize = 68;
 const STATE: usize = 72;
 const RANDOM: usize = 104;
+/// The size of `struct decision`.
+const DECISION: usize = 48;
 /// Bytes of an Ethernet header, without which the kernel runs no packet for a test.
 const ETHERNET: usize = 14;
 
@@ -63,12 +70,24 @@ impl KernelRouter {
             .ok_or_else(|| QUICK_START_ROUTER.refused("a program is missing"))
     }
 
-    /// Gives its slots the kernel's clock, from now on.
+    /// The object's name.
+    pub const fn object(&self) -> &'static str {
+        QUICK_START_ROUTER.name
+    }
+
+    /// The hash of the object.
+    pub fn hash(&self) -> String {
+        QUICK_START_ROUTER.hash()
+    }
+
+    /// Gives its slots the kernel's clock, from `at_ns` on, or from now on.
     ///
     /// # Errors
     /// The kernel has no timer for it.
-    pub fn start(&self) -> Result<(), KernelError> {
-        let input = ProgramInput { data_in: Some(&[0; 64]), ..ProgramInput::default() };
+    pub fn start(&self, at_ns: Option<u64>) -> Result<(), KernelError> {
+        let mut told = [0; 64];
+        told[..8].copy_from_slice(&at_ns.unwrap_or(0).to_ne_bytes());
+        let input = ProgramInput { data_in: Some(&told), ..ProgramInput::default() };
         match self.program("router_start")?.test_run(input) {
             Ok(answer) if answer.return_value == 0 => Ok(()),
             Ok(answer) => {
@@ -108,6 +127,34 @@ impl KernelRouter {
         Ok(())
     }
 
+    /// Counts `bytes` in all as carried that its interface carried without a packet here.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn carry_beside(&self, bytes: u64) -> Result<(), KernelError> {
+        self.write("beside", &bytes.to_ne_bytes())
+    }
+
+    /// The decisions since this was asked last, in order, of a router that [tells](RouterSettings::tells) them.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn decisions(&self) -> Result<Vec<RouterDecision>, KernelError> {
+        let refused = |error: libbpf_rs::Error| QUICK_START_ROUTER.refused(error);
+        let decisions = RefCell::new(Vec::new());
+        {
+            let map = self.map("decisions")?;
+            let mut builder = RingBufferBuilder::new();
+            let keep = |bytes: &[u8]| {
+                decisions.borrow_mut().extend(read(bytes));
+                0
+            };
+            builder.add(&map, keep).map_err(refused)?;
+            builder.build().map_err(refused)?.consume().map_err(refused)?;
+        }
+        Ok(decisions.into_inner())
+    }
+
     /// Sends the IP packet `packet` through it, as XDP or tc, by `BPF_PROG_TEST_RUN`.
     ///
     /// # Errors
@@ -123,7 +170,7 @@ impl KernelRouter {
             ..ProgramInput::default()
         };
         let answer = program.test_run(input).map_err(refused)?;
-        let kept = if as_xdp { XDP_PASS } else { TC_OK };
+        let kept = if as_xdp { XDP_PASS } else { TC_NEXT };
         if answer.return_value != kept {
             return Ok(Passed::Dropped);
         }
@@ -196,8 +243,29 @@ impl KernelRouter {
     }
 }
 
+fn read(bytes: &[u8]) -> Option<RouterDecision> {
+    let bytes: &[u8; DECISION] = bytes.get(..DECISION)?.try_into().ok()?;
+    let long = |at: usize| -> Option<u64> {
+        Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+    };
+    let address: [u8; 16] = bytes[24..40].try_into().ok()?;
+    let source = match bytes[43] {
+        6 => IpAddr::V6(Ipv6Addr::from(address)),
+        _ => IpAddr::V4(Ipv4Addr::new(address[0], address[1], address[2], address[3])),
+    };
+    Some(RouterDecision {
+        time_ns: long(0)?,
+        source,
+        asked: bytes[40],
+        approved: bytes[41],
+        deleted: bytes[42] != 0,
+        load: RouterLoad { measured_bps: long(8)?, reserved_bps: long(16)? },
+    })
+}
+
 const XDP_PASS: u32 = 2;
-const TC_OK: u32 = 0;
+/// `TCX_NEXT`, which is −1.
+const TC_NEXT: u32 = u32::MAX;
 
 impl RouterSettings {
     /// `struct router`.
@@ -222,6 +290,7 @@ impl RouterSettings {
             (44, u32::from(self.forwards)),
             (LEAD, lead),
             (LEAD + 4, out),
+            (TELLS, u32::from(self.tells)),
         ];
         for (at, word) in words {
             bytes[at..at + 4].copy_from_slice(&word.to_ne_bytes());

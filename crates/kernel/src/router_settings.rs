@@ -1,5 +1,7 @@
 //! The settings of a Quick-Start router in the kernel, and what it tells: plain numbers.
 
+use std::net::IpAddr;
+
 /// The treatment of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouterBehaviour {
@@ -28,6 +30,7 @@ pub struct NextHop {
 
 /// A router's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct RouterSettings {
     /// The treatment of a request.
     pub behaviour: RouterBehaviour,
@@ -45,6 +48,8 @@ pub struct RouterSettings {
     pub deletes: bool,
     /// True if it is the whole router: checks headers, and counts the TTL down.
     pub forwards: bool,
+    /// True if it tells its decisions.
+    pub tells: bool,
     /// True if packets have an Ethernet header in front.
     pub has_ethernet: bool,
     /// The next device of one that forwards; if not given, the kernel sends the packet on.
@@ -69,6 +74,23 @@ pub struct RouterLoad {
     pub measured_bps: u64,
     /// The sum of the approvals that it remembers.
     pub reserved_bps: u64,
+}
+
+/// A router's decision over a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouterDecision {
+    /// The time by the machine's monotonic clock.
+    pub time_ns: u64,
+    /// The source of the packet.
+    pub source: IpAddr,
+    /// The code that came.
+    pub asked: u8,
+    /// The code that goes on.
+    pub approved: u8,
+    /// True if the option was taken out.
+    pub deleted: bool,
+    /// The rates that counted.
+    pub load: RouterLoad,
 }
 
 /// The packets that a router has seen.

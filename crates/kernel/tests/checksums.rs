@@ -34,6 +34,7 @@ fn settings(behaviour: RouterBehaviour) -> RouterSettings {
         most: 15,
         deletes: false,
         forwards: true,
+        tells: false,
         has_ethernet: true,
         out: None,
         random: [1, 2, 3, 4],
@@ -171,13 +172,22 @@ fn a_million_packets_have_right_checksums() {
             without_offloads(device);
             let mut router = KernelRouter::load(&settings(RouterBehaviour::Admit)).unwrap();
             router.attach(index(device), true).unwrap();
-            router.start().unwrap();
+            router.start(None).unwrap();
             router
         })
     });
     let ends = KernelEnds::load().unwrap();
-    let takes_part =
-        EndSettings { asks: 0, answers: true, most: 15, lies: 0, packet: 1500, payload: 1448 };
+    let takes_part = EndSettings {
+        asks: 0,
+        at_setup: true,
+        after_idle: false,
+        answers: true,
+        most: 15,
+        lies: 0,
+        packet: 1500,
+        payload: 1448,
+        sets_threshold: false,
+    };
     ends.add_end([10, 77, 0, 2], &takes_part).unwrap();
     for n in 0..ADDRESSES {
         // 327.68 Mbit/s, code 13.
@@ -190,9 +200,10 @@ fn a_million_packets_have_right_checksums() {
         })
     });
     let name = pair.0[1].clone();
+    // It listens before anybody connects.
+    let listener = pair.within(1, || TcpListener::bind("10.77.0.2:7000").unwrap());
     let server = thread::spawn(move || {
         enter(&name);
-        let listener = TcpListener::bind("10.77.0.2:7000").unwrap();
         for _ in 0..ADDRESSES {
             let (mut stream, _) = listener.accept().unwrap();
             let mut buffer = vec![0; 1 << 16];
@@ -263,7 +274,7 @@ fn packets_through_a_pair_of_devices() {
                 let router = pair.within(1, move || {
                     let mut router = KernelRouter::load(&settings(behaviour)).unwrap();
                     router.attach(index("q1"), true).unwrap();
-                    router.start().unwrap();
+                    router.start(None).unwrap();
                     router
                 });
                 let took = pair.within(0, move || send(PACKETS, every));

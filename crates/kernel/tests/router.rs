@@ -30,6 +30,7 @@ fn settings(config: Option<&QuickStartConfig>, random: &Stream) -> RouterSetting
         most: base.most.code(),
         deletes: base.denial == Denial::Delete,
         forwards: true,
+        tells: false,
         has_ethernet: true,
         out: None,
         random: random.state(),

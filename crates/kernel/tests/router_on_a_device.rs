@@ -20,6 +20,7 @@ const SETTINGS: RouterSettings = RouterSettings {
     most: 10,
     deletes: false,
     forwards: false,
+    tells: false,
     has_ethernet: true,
     out: None,
     random: [1, 2, 3, 4],
@@ -33,7 +34,7 @@ fn ask_in_a_namespace(as_xdp: bool) -> (RouterCounts, RouterLoad) {
         assert!(Command::new("ip").args(["link", "set", "lo", "up"]).status().unwrap().success());
         let mut router = KernelRouter::load(&SETTINGS).unwrap();
         router.attach(1, as_xdp).unwrap();
-        router.start().unwrap();
+        router.start(None).unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let option = [25_u8, 8, 12, 7, 0, 0, 0, 4];
         // SAFETY: an array that lives as long as the call, and its length.

@@ -5,6 +5,8 @@ mod held;
 #[cfg(target_os = "linux")]
 mod quick_start;
 #[cfg(target_os = "linux")]
+mod routers;
+#[cfg(target_os = "linux")]
 mod samples;
 mod trial;
 
@@ -12,6 +14,8 @@ mod trial;
 pub(crate) use held::HeldLaws;
 #[cfg(target_os = "linux")]
 pub(crate) use quick_start::quick_start;
+#[cfg(target_os = "linux")]
+pub(crate) use routers::routers;
 
 use ackclock_kernel::{Asked, KernelError, Loaded};
 use serde::Serialize;

@@ -10,6 +10,7 @@ use crate::{BadInput, SweepError, printable};
 
 /// The settings of a live run.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct LivePlan {
     /// `tun` or `veth`; the best that there is if not given.
     pub ports: Option<String>,
@@ -17,6 +18,10 @@ pub struct LivePlan {
     pub sender: Option<String>,
     /// The kind of the receivers, likewise.
     pub receiver: Option<String>,
+    /// The Quick-Start routers with an admission: `ackclock`, or the kernel's as `xdp` or `tc`; ours if not given.
+    pub routers: Option<String>,
+    /// True if the kernel's own laws leave a record of each ACK.
+    pub records: bool,
     /// A folder for captures of what passes the hosts' devices.
     pub pcap: Option<Place>,
     /// True if the path's thread polls, and has a processor to itself.
@@ -54,7 +59,7 @@ pub fn live(
 ) -> Result<Lived, SweepError> {
     use ackclock_live::{End, Options, PortKind};
 
-    use crate::kernel::{HeldLaws, quick_start};
+    use crate::kernel::{HeldLaws, quick_start, routers};
 
     let port = match plan.ports.as_deref() {
         None => None,
@@ -76,7 +81,7 @@ pub fn live(
     };
     let ends = [end("sender", plan.sender.as_deref())?, end("receiver", plan.receiver.as_deref())?];
     let owners = ackclock_live::ends(scenario, ends);
-    let held = HeldLaws::of(scenario, &owners)?;
+    let held = HeldLaws::of(scenario, &owners, plan.records)?;
     let options = Options {
         port,
         ends,
@@ -89,6 +94,7 @@ pub fn live(
         laws: held.laws(),
         law_records: held.records(),
         quick_start: quick_start(scenario, &owners)?,
+        routers: routers(plan.routers.as_deref())?,
     };
     let mut lived = ackclock_live::run(scenario, &options, cancelled).map_err(live_error)?;
     lived.report.kernel_laws = held.finish();

@@ -128,6 +128,97 @@ fn the_grants_of_figure_8_are_the_papers() {
     assert_eq!(found, expected);
 }
 
+/// Three responses of 4 MB on one connection, four seconds of silence between them: the second asks with its first data,
+/// and gets its window then. 40.96e6 · 0.1 / (8 · 1500) = 341.3 packets.
+#[test]
+fn data_asks_after_silence() {
+    let text = scenario(11, ADMISSION, ADMISSION, &downloads("40.96Mbps", "2 MB", &["0.5"]));
+    let text = text
+        .replace(r#""response": "2 MB""#, r#""response": "2 MB", "exchanges": 2, "gap": "4 s""#);
+    let Some((run, report)) = lived(&text, None) else { return };
+    eprintln!("{:?} {}", steps(&run), report["kernel_quick_start"]);
+    let rate = 40_960_000;
+    let expected = [(QuickStartStep::Asked, rate, 0), (QuickStartStep::Approved, rate, rate)];
+    assert_eq!(steps(&run), [expected, expected].concat());
+    for grant in report["kernel_quick_start"]["grants"].as_array().unwrap() {
+        let window = grant["window"].as_f64().unwrap();
+        assert!((window / 341.3 - 1.0).abs() < 0.03, "{grant}");
+    }
+    // 1381 packets at 40.96 Mbit/s take 0.4 s and a round trip more; from a restart window of ten and slow start 0.8 s.
+    let ends = run.objects.completed_ns.iter().zip(&run.objects.requested_ns);
+    let times: Vec<f64> = ends.map(|(end, start)| (end - start) as f64 * 1e-9).collect();
+    eprintln!("{times:?}");
+    assert!(times[1] < 0.62, "{times:?}");
+}
+
+/// A threshold at the approved window ends slow start: congestion avoidance adds a segment a round trip.
+#[test]
+fn the_threshold_becomes_the_approved_window() {
+    let flow = r#""flow": [{"name": "bulk", "variant": "reno+quickstart(10.24Mbps,approved)", "profile": "linux",
+        "start": "0.2 s", "from": "server", "to": "client", "tcp": {"receive_window": "4 MB"}}],
+        "probe": [{"flow": "bulk", "every": "50 ms"}]"#;
+    let text = scenario(3, ADMISSION, ADMISSION, flow);
+    let Some((run, _)) = lived(&text, None) else { return };
+    let last = run.flow_samples.cwnd_segments.iter().copied().next_back().unwrap();
+    // 85 segments, and 2.6 s are at most 26 round trips of 100 ms; the law itself goes on.
+    assert!((100.0..=113.0).contains(&last), "{last}");
+}
+
+/// A loss rate of 2 % meets some of the 682 packets at 81.92 Mbit/s: the step is told, and nothing is asked for after it.
+#[test]
+fn a_lost_packet_of_the_jump_is_told() {
+    let text = scenario(12, ADMISSION, ADMISSION, &downloads("81.92Mbps", "2 MB", &["0.5"]));
+    let text = text
+        .replace(r#""response": "2 MB""#, r#""response": "2 MB", "exchanges": 2, "gap": "5 s""#)
+        .replace(r#""name": "first","#, r#""name": "first", "loss": 0.02,"#);
+    let Some((run, _)) = lived(&text, None) else { return };
+    let found: Vec<_> = steps(&run).into_iter().map(|(step, ..)| step).collect();
+    assert_eq!(found, [QuickStartStep::Asked, QuickStartStep::Approved, QuickStartStep::Lost]);
+}
+
+/// Three routers that admit, by the kernel's programs as XDP and as tc, decide as the path's own.
+#[test]
+fn routers_in_the_kernel_decide_as_the_paths_own() {
+    let text = scenario(
+        3,
+        r#"{"most": "20.48 Mbit/s"}"#,
+        ADMISSION,
+        &downloads("81.92Mbps", "1 MB", &["0.5", "0.6"]),
+    );
+    let mut found = Vec::new();
+    for routers in [None, Some("xdp"), Some("tc")] {
+        if ackclock_kernel::needs().is_some() {
+            return;
+        }
+        let _turn = TURN.lock();
+        let plan = LivePlan { routers: routers.map(str::to_owned), ..LivePlan::default() };
+        let lived = live(&from_json(&text).unwrap(), &plan, || false).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&lived.report).unwrap();
+        let rows = lived.run.quick_start.iter().filter_map(|row| match row.step {
+            QuickStartWhat::Sender(_) => None,
+            _ => Some((row.link, row.asked_bps, row.approved_bps)),
+        });
+        let mut rows: Vec<_> = rows.collect();
+        // Two connections are near each other, and two routers apart.
+        rows.sort_unstable();
+        found.push(rows);
+        let told = report["kernel_routers"].as_array().unwrap();
+        let hooks: Vec<_> = told.iter().map(|told| told["hooks"][0].as_str().unwrap()).collect();
+        match routers {
+            None => assert!(hooks.is_empty()),
+            Some(first) => assert_eq!(hooks, [first, "tc"]),
+        }
+        for told in told {
+            assert_eq!((&told["requests"], &told["approved"]), (&2.into(), &2.into()));
+            // 1 MB are 691 packets of 1500 bytes and some.
+            assert!(told["packets"].as_u64().unwrap() > 1380, "{told}");
+        }
+    }
+    assert_eq!(found[0].len(), 4);
+    assert_eq!(found[0], found[1]);
+    assert_eq!(found[0], found[2]);
+}
+
 /// A router that raises 5.12 to 81.92 Mbit/s guesses eight bits of the nonce: it is believed once in 256 times. One that
 /// takes no part leaves a wrong TTL difference.
 #[test]

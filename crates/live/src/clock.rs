@@ -16,6 +16,11 @@ impl Clock {
         Self { origin_ns: sys::monotonic_ns() + wait.as_nanos() }
     }
 
+    /// The beginning of the run by `CLOCK_MONOTONIC`.
+    pub const fn origin_ns(self) -> u64 {
+        self.origin_ns
+    }
+
     /// The time since the run began; [`Instant::START`] before it.
     pub fn now(self) -> Instant {
         self.of(sys::monotonic_ns())

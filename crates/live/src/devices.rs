@@ -234,4 +234,8 @@ impl Port for Pair {
     fn device(&self) -> Option<u32> {
         Some(self.device)
     }
+
+    fn far_device(&self) -> Option<u32> {
+        Some(self.far.1)
+    }
 }

@@ -193,17 +193,20 @@ pub fn wants_quick_start(
 /// that takes none.
 pub fn quick_start_end(config: &Config, packet: u32, payload: u32) -> Option<QuickStartEnd> {
     let own = config.quick_start;
-    let asks = match config.parts.jump {
-        JumpChoice::QuickStart(jump) if own.asks && own.at_setup => jump.rate,
-        _ => QuickStartRate::NONE,
+    let (asks, sets_threshold) = match config.parts.jump {
+        JumpChoice::QuickStart(jump) if own.asks => (jump.rate, jump.ssthresh_approved),
+        _ => (QuickStartRate::NONE, false),
     };
     takes_part(config).then_some(QuickStartEnd {
         asks,
+        at_setup: own.at_setup,
+        after_idle: own.after_idle,
         answers: true,
         most: own.most,
         lies: own.lies,
         packet,
         payload,
+        sets_threshold,
     })
 }
 
@@ -529,19 +532,12 @@ fn kernel_sender(
         );
         return refuse("variant", &message);
     };
-    if let (Some(word), JumpChoice::QuickStart(jump)) = (quick_start, config.parts.jump) {
-        if !extras.quick_start {
-            let message = format!(
-                "the kernel's `{congestion_control}` comes without `+{word}`; a live run takes \
-                 `+iw<N>` and `+linuxidle(norestart)`"
-            );
-            return refuse("variant", &message);
-        }
-        if jump.ssthresh_approved {
-            let message = "the kernel's threshold is its law's, expected `quickstart(RATE)` \
-                           without `approved` for a live run";
-            return refuse("variant", message);
-        }
+    if let (Some(word), false) = (quick_start, extras.quick_start) {
+        let message = format!(
+            "the kernel's `{congestion_control}` comes without `+{word}`; a live run takes \
+             `+iw<N>` and `+linuxidle(norestart)`"
+        );
+        return refuse("variant", &message);
     }
     let congestion_control = congestion_control.to_owned();
     Ok(Sender { congestion_control, initial_window, restart })

@@ -12,6 +12,8 @@ mod addresses;
 #[cfg(target_os = "linux")]
 mod app_log;
 #[cfg(target_os = "linux")]
+mod beside;
+#[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod content;
@@ -36,6 +38,8 @@ mod judge;
 mod kernel;
 #[cfg(target_os = "linux")]
 mod kernel_end;
+#[cfg(target_os = "linux")]
+mod kernel_routers;
 #[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
@@ -95,15 +99,16 @@ pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 pub use kernel::{SenderLaw, ends, laws_wanted, sender_laws, wants_quick_start};
 #[cfg(target_os = "linux")]
 pub use options::{
-    End, KernelLaw, KernelStep, LawRecords, LawSample, Options, PortKind, QuickStartEnd,
-    QuickStartEnds,
+    End, KernelDecision, KernelLaw, KernelRouters, KernelStep, LawRecords, LawSample, Options,
+    PortKind, QuickStartEnd, QuickStartEnds, RouterHook, RouterTotals,
 };
 pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use programs::{ProgramReport, closed_to_programs};
 #[cfg(target_os = "linux")]
 pub use report::{
-    KernelQuickStart, Lateness, LawReport, QuickStartGrant, RateReached, Report, Setting,
+    KernelQuickStart, Lateness, LawReport, QuickStartGrant, RateReached, Report, RouterReport,
+    Setting,
 };
 #[cfg(target_os = "linux")]
 pub use run::{LiveRun, run};

@@ -1,10 +1,11 @@
 //! The options of a live run: devices, end points, captures and programs.
 
 use std::fmt::Debug;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ackclock_net::QuickStartConfig;
 use ackclock_packet::QuickStartRate;
 use ackclock_tcp::QuickStartStep;
 use ackclock_writer::Place;
@@ -34,6 +35,8 @@ pub struct Options {
     pub law_records: Option<Arc<dyn LawRecords>>,
     /// Quick-Start for the kernel's ends.
     pub quick_start: Option<Arc<dyn QuickStartEnds>>,
+    /// Quick-Start routers of the kernel's in the place of the path's, and the hook of a way's first.
+    pub routers: Option<(Arc<dyn KernelRouters>, RouterHook)>,
 }
 
 impl Options {
@@ -54,9 +57,14 @@ pub struct Extras<'a> {
 
 /// An end's part in Quick-Start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct QuickStartEnd {
-    /// The rate that it asks for with its SYN or SYN-ACK.
+    /// The rate that it asks for.
     pub asks: QuickStartRate,
+    /// True if its SYN or SYN-ACK asks.
+    pub at_setup: bool,
+    /// True if the first data after silence asks.
+    pub after_idle: bool,
     /// True if it answers requests.
     pub answers: bool,
     /// The most that it lets the peer have.
@@ -67,6 +75,8 @@ pub struct QuickStartEnd {
     pub packet: u32,
     /// Bytes of its payload.
     pub payload: u32,
+    /// True if the threshold becomes the approved window.
+    pub sets_threshold: bool,
 }
 
 /// A step of a request of a kernel's end.
@@ -104,6 +114,97 @@ pub trait QuickStartEnds: Debug + Send + Sync {
 
     /// The steps of all requests so far.
     fn steps(&self) -> Vec<KernelStep>;
+
+    /// The object's name and hash.
+    fn object(&self) -> (String, String);
+}
+
+/// The place in the kernel at which a router sees packets of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RouterHook {
+    /// In front of everything, of packets that come in.
+    Xdp,
+    /// In the traffic control, of packets that go out.
+    Tc,
+}
+
+impl RouterHook {
+    /// The word in results.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Xdp => "xdp",
+            Self::Tc => "tc",
+        }
+    }
+}
+
+/// A decision of a kernel's router over a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelDecision {
+    /// The time by the machine's monotonic clock.
+    pub time_ns: u64,
+    /// The wire behind the router.
+    pub wire: usize,
+    /// The packet's source.
+    pub source: IpAddr,
+    /// The rate that came.
+    pub asked: QuickStartRate,
+    /// The rate that goes on.
+    pub approved: QuickStartRate,
+    /// The utilisation that counted.
+    pub measured_bps: u64,
+    /// The rate that was reserved before.
+    pub reserved_bps: u64,
+    /// True if the option was taken out.
+    pub deleted: bool,
+}
+
+/// The packets of a kernel's router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouterTotals {
+    /// Packets that it saw.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of cross-traffic, which it was told.
+    pub beside_bytes: u64,
+    /// Requests among the packets.
+    pub requests: u64,
+    /// Those that got a rate.
+    pub approved: u64,
+    /// Those that got none.
+    pub denied: u64,
+}
+
+/// Quick-Start routers in the kernel, as somebody who can load programs gives them.
+pub trait KernelRouters: Debug + Send + Sync {
+    /// A router in front of the wire `wire`, with random numbers from the state `random`.
+    ///
+    /// # Errors
+    /// The kernel's words against it.
+    fn add(&self, wire: usize, config: &QuickStartConfig, random: [u64; 4]) -> Result<(), String>;
+
+    /// Attaches it to a device of this thread's network namespace: as XDP to packets that come in, as tc to those that go
+    /// out.
+    ///
+    /// # Errors
+    /// The kernel's words against it.
+    fn attach(&self, wire: usize, device: u32, hook: RouterHook) -> Result<(), String>;
+
+    /// Begins the first slot of every router at this time of the machine's monotonic clock.
+    ///
+    /// # Errors
+    /// The kernel's words against it.
+    fn start(&self, at_ns: u64) -> Result<(), String>;
+
+    /// Tells the bytes of cross-traffic that have come to the wire in all.
+    fn carry_beside(&self, wire: usize, bytes: u64);
+
+    /// Every decision, by the time.
+    fn decisions(&self) -> Vec<KernelDecision>;
+
+    /// The packets of the router in front of `wire`.
+    fn counts(&self, wire: usize) -> RouterTotals;
 
     /// The object's name and hash.
     fn object(&self) -> (String, String);

@@ -17,6 +17,7 @@ use ackclock_sim::scenario::{Every, Scenario};
 use ackclock_units::{Duration, Instant, Rate};
 
 use crate::addresses::flow_of;
+use crate::beside::Beside;
 use crate::header::{self, HeaderView, LEAD};
 use frame::Frame;
 use rates::RateMeter;
@@ -95,6 +96,8 @@ pub struct Path {
     pub decisions: Vec<Decided>,
     /// SYNs and SYN-ACKs that were lost on the way, one entry a connection.
     pub lost_syns: Vec<[u16; 2]>,
+    /// Cross-traffic through links whose routers the kernel has.
+    pub beside: Option<Beside>,
     probes: Vec<WireProbe>,
     samples: LinkSamples,
     room: usize,
@@ -169,6 +172,7 @@ impl Path {
             echoes: vec![Instant::NEVER; connections],
             decisions: Vec::new(),
             lost_syns: vec![[0; 2]; connections],
+            beside: None,
             probes,
             samples: LinkSamples::default(),
             room: LEAD + mtu,
@@ -294,6 +298,9 @@ impl Path {
         }
         source.sent += 1;
         let next = source.next(now);
+        if let Some(beside) = &mut self.beside {
+            beside.add(source.wire as usize, u64::from(source.packet.size));
+        }
         self.network.offer_cross(now, source.wire as usize, source.packet);
         if next <= self.end {
             self.agenda.add(next, Class::Cross, n);

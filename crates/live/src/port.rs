@@ -50,6 +50,11 @@ pub trait Port: Send {
     /// The device's number in its host's namespace, if it has one.
     fn device(&self) -> Option<u32>;
 
+    /// The number of the device at the path's end of a pair, in the path's namespace.
+    fn far_device(&self) -> Option<u32> {
+        None
+    }
+
     /// The time at which the host may send although nothing came to it, if that is known.
     fn wakes_at(&self) -> Option<Instant> {
         None

@@ -71,6 +71,8 @@ pub struct Report {
     pub kernel_laws: Vec<LawReport>,
     /// Quick-Start around the kernel's TCP, if the run had it.
     pub kernel_quick_start: Option<KernelQuickStart>,
+    /// Quick-Start routers of the kernel's at the path's devices.
+    pub kernel_routers: Vec<RouterReport>,
     /// Programs that were ends of flows.
     pub programs: Vec<ProgramReport>,
 }
@@ -152,6 +154,33 @@ pub struct KernelQuickStart {
     pub steps: usize,
     /// The rates that were approved and used.
     pub grants: Vec<QuickStartGrant>,
+}
+
+/// A Quick-Start router of the kernel's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RouterReport {
+    /// The link behind it.
+    pub link: String,
+    /// Its direction.
+    pub direction: &'static str,
+    /// The hooks at which it saw packets: `xdp`, `tc`.
+    pub hooks: Vec<&'static str>,
+    /// The object.
+    pub object: String,
+    /// Its hash.
+    pub hash: String,
+    /// Packets that it saw.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of the path's cross-traffic, which it was told.
+    pub beside_bytes: u64,
+    /// Requests.
+    pub requests: u64,
+    /// Those that got a rate.
+    pub approved: u64,
+    /// Those that got none.
+    pub denied: u64,
 }
 
 /// A rate that was approved, and used.
@@ -250,6 +279,7 @@ impl Report {
             hosts: Vec::new(),
             kernel_laws: Vec::new(),
             kernel_quick_start: None,
+            kernel_routers: Vec::new(),
             programs: Vec::new(),
         };
         report.judge();

@@ -23,6 +23,7 @@ use crate::error::LiveError;
 use crate::file_name::file_name;
 use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
+use crate::kernel_routers::{self, InKernel};
 use crate::net_ns::{NetNs, set_sysctl, sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
 use crate::observed::SenderSample;
@@ -96,19 +97,24 @@ pub fn run(
     let ends = kernel::ends(scenario, options.ends);
     kernel::check(scenario, &ends, options.extras())?;
     programs::check(scenario, options)?;
-    let plan = Plan::new(scenario)?;
+    let mut plan = Plan::new(scenario)?;
     if plan.flows.is_empty() && plan.connections.is_empty() {
         let error = ackclock_sim::ScenarioError::new("flow", "a live run needs a connection");
         return Err(error.into());
     }
     sys::open_many_files();
-    let kind = options.port.unwrap_or_else(best_port);
+    let kind = port_kind(options)?;
+    let in_kernel = routers_in_kernel(scenario, &mut plan, &ends, options)?;
     let connections = ConnectionPlan::all(scenario, &plan);
     let pairs = hosts(scenario, &ends, options.extras())?;
-    let ports = ports(kind, &pairs, scenario, &connections, segments_a_call(&plan))?;
+    let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
+    let ports = ports(kind, &pairs, &middle, scenario, &connections, segments_a_call(&plan))?;
     if let Some(programs) = &options.quick_start {
         speak_quick_start(programs.as_ref(), &pairs, &connections, &ports)?;
     }
+    let host = |entry: usize, side: usize| pairs[entry].namespaces[side].as_ref();
+    let attached = in_kernel.attach(&middle, host, &ports);
+    attached.map_err(LiveError::step("attach a Quick-Start router"))?;
     let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
     let senders = pairs.iter().filter_map(|pair| Some((pair, pair.namespaces[0].as_ref()?)));
@@ -134,17 +140,23 @@ pub fn run(
         polls: options.busy,
         kept: Vec::new(),
     };
+    path_driver.path.beside = in_kernel.beside(plan.wires.len());
     let windows = windows::windows(scenario, &plan);
     let moments = moments(&windows);
     let awake = sys::stay_awake();
     let namespaces = |entry: usize| pairs[entry].namespaces.each_ref().map(Option::as_ref);
     let law = |entry: usize| pairs[entry].settings.congestion_control.clone();
     let mut programs = Programs::start(scenario, &plan, namespaces, law, options, &cancelled)?;
-    let acting =
-        Acting { path_driver: &mut path_driver, hosts: &mut hosts, programs: &mut programs };
+    let acting = Acting {
+        path_driver: &mut path_driver,
+        hosts: &mut hosts,
+        programs: &mut programs,
+        routers: &in_kernel,
+    };
     let (clock, mut outcome) = drive(acting, watcher, &moments, plan.end, cancelled)?;
     path_driver.pcap_tap.take().map_or(Ok(()), PcapTap::finish)?;
     let mut own = own_results(&mut path_driver, &mut hosts, &plan);
+    own.decisions.extend(in_kernel.decided(clock, connections.len()));
     let steps = options.quick_start.as_ref().map_or_else(Vec::new, |programs| programs.steps());
     own.requests.extend(steps.iter().filter_map(|step| event(step, clock)));
     if let Some(records) = &options.law_records {
@@ -157,6 +169,7 @@ pub fn run(
         let (object, hash) = programs.object();
         KernelQuickStart { object, hash, steps: steps.len(), grants: grants(&steps) }
     });
+    report.kernel_routers = in_kernel.reports(&plan);
     report.kept_awake = awake.is_some();
     report.name_ends(&ends);
     report.programs = programs.finish(plan.end);
@@ -337,6 +350,42 @@ fn pcap_tap(
     Ok((Some(pcap_tap), paths))
 }
 
+/// The routers that are to be the kernel's, taken out of `plan`.
+fn routers_in_kernel(
+    scenario: &Scenario,
+    plan: &mut Plan,
+    ends: &[[End; 2]],
+    options: &Options,
+) -> Result<InKernel, LiveError> {
+    let Some((routers, first)) = &options.routers else { return Ok(InKernel::default()) };
+    let keys: Vec<_> = kernel::entries(scenario)?.into_iter().map(|entry| entry.key).collect();
+    let ways = ways(scenario, plan);
+    let placed = kernel_routers::take(plan, &ways, &keys, ends, *first)?;
+    Ok(InKernel { routers: Some(routers.clone()), placed })
+}
+
+/// The entry and the ways of every connection, flows first.
+fn ways(scenario: &Scenario, plan: &Plan) -> Vec<(usize, [Vec<usize>; 2])> {
+    let flows = plan.flows.iter().map(|flow| (flow.entry, flow.ways.clone()));
+    let dynamic = plan.connections.iter().map(|planned| {
+        let entry = scenario.flows.len() + planned.class;
+        (entry, planned.ways.clone())
+    });
+    flows.chain(dynamic).collect()
+}
+
+/// The devices that are asked for, or those that the kernel's routers need, or the best.
+fn port_kind(options: &Options) -> Result<PortKind, LiveError> {
+    match (options.port, &options.routers) {
+        (Some(PortKind::Tun), Some(_)) => {
+            let message = "routers in the kernel stand at Ethernet devices, expected `veth`";
+            Err(ackclock_sim::ScenarioError::new("ports", message).into())
+        }
+        (None, Some(_)) => Ok(PortKind::Pair),
+        (asked, _) => Ok(asked.unwrap_or_else(best_port)),
+    }
+}
+
 /// TUN where it can be opened.
 fn best_port() -> PortKind {
     let tun = std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
@@ -416,11 +465,11 @@ const MOST_SEGMENTS: u32 = 44;
 fn ports(
     kind: PortKind,
     pairs: &[HostPair],
+    middle: &NetNs,
     scenario: &Scenario,
     connections: &[ConnectionPlan<'_>],
     segments: u32,
 ) -> Result<Vec<Box<dyn Port>>, LiveError> {
-    let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
     let mut ports = Vec::with_capacity(2 * pairs.len());
     for (entry, pair) in pairs.iter().enumerate() {
         for (side, namespace) in pair.namespaces.iter().enumerate() {
@@ -429,7 +478,7 @@ fn ports(
                 ports.push(userspace_host(scenario, connections, entry, side, speaks)?);
                 continue;
             };
-            let port = devices::open(kind, namespace, &middle, speaks, pair.settings.mtu, segments)
+            let port = devices::open(kind, namespace, middle, speaks, pair.settings.mtu, segments)
                 .map_err(|why| LiveError::NoDevice { kind, why })?;
             let device = port.device().unwrap_or_default();
             let own =
@@ -593,17 +642,19 @@ struct Acting<'a> {
     path_driver: &'a mut PathDriver,
     hosts: &'a mut Hosts,
     programs: &'a mut Programs,
+    routers: &'a InKernel,
 }
 
 /// Lets the run take its time.
 fn drive(
-    Acting { path_driver, hosts, programs }: Acting<'_>,
+    Acting { path_driver, hosts, programs, routers }: Acting<'_>,
     watcher: Watcher,
     moments: &[Instant],
     end: Instant,
     cancelled: impl Fn() -> bool,
 ) -> Result<(Clock, ThreadResults), LiveError> {
     let clock = Clock::starting_in(WARM_UP);
+    routers.start(clock).map_err(LiveError::step("start a Quick-Start router"))?;
     let stop = &AtomicBool::new(false);
     let named = |name: &str| thread::Builder::new().name(format!("ackclock-{name}"));
     let (path, ends, watched) = thread::scope(|scope| {

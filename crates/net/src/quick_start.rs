@@ -167,6 +167,16 @@ impl QuickStartRouter {
         }
     }
 
+    /// The settings.
+    pub const fn config(&self) -> &QuickStartConfig {
+        &self.config
+    }
+
+    /// The random numbers that nonces are drawn from.
+    pub const fn random(&self) -> &Stream {
+        &self.random
+    }
+
     /// When [`advance`](Self::advance) is to be called, for the slot that then ends.
     pub const fn slot_ends(&self) -> Instant {
         self.slot_ends

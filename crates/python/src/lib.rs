@@ -157,18 +157,15 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
 /// Run one scenario (JSON text) on real packets between kernel end points, with another seed if given.
 /// Releases the GIL. Raises ``BadInput``, and ``OSError`` if this machine or this user lacks something.
 ///
-/// ``ports`` is ``tun`` or ``veth``, ``sender`` and ``receiver`` are ``kernel`` or ``ackclock``; with a folder ``pcap``,
-/// what passes the hosts' devices is written there, one file a host. With ``busy`` the path's thread polls.
-///
-/// Programs that are ends of flows print and write into the folder ``programs``; without it, into one that is gone
-/// with the run. ``ackclock`` are the words that start this command. They are run with ``allow_programs`` alone, and as
-/// an ordinary user without ``as_root``.
+/// The keys are those of ``ackclock.run_live``, in words. Programs that are ends of flows print and write into the folder
+/// ``programs``; without it, into one that is gone with the run. ``ackclock`` are the words that start this command.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
-    programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false,
+    programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false, routers = None,
+    records = false,
 ))]
-#[expect(clippy::too_many_arguments, reason = "each is a key of the Python function")]
+#[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "keys")]
 fn live(
     py: Python<'_>,
     scenario: String,
@@ -182,6 +179,8 @@ fn live(
     ackclock: Vec<String>,
     allow_programs: bool,
     as_root: bool,
+    routers: Option<String>,
+    records: bool,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
     let pcap = opened(py, pcap)?;
@@ -191,6 +190,8 @@ fn live(
         ports,
         sender,
         receiver,
+        routers,
+        records,
         pcap,
         busy,
         programs,

@@ -38,10 +38,25 @@ struct __sk_buff {
 	u32 tc_classid;
 	u32 data;
 	u32 data_end;
+	u32 napi_id;
+	u32 family;
+	u32 remote_ip4;
+	u32 local_ip4;
+	u32 remote_ip6[4];
+	u32 local_ip6[4];
+	u32 remote_port;
+	u32 local_port;
+	u32 data_meta;
+	u64 flow_keys;
+	u64 tstamp;
+	u32 wire_len;
+	u32 gso_segs;
+	struct sock *sk;
 };
 
 enum { XDP_DROP = 1, XDP_PASS = 2 };
-enum { TC_OK = 0, TC_SHOT = 2 };
+/* The next program of tc decides (`TCX_NEXT`). */
+enum { TC_NEXT = -1, TC_SHOT = 2 };
 
 #define IPV4_HEADER 20
 #define IPV6_HEADER 40

@@ -40,7 +40,9 @@ struct router {
 	u32 lead;
 	/* 0: the kernel forwards. */
 	u32 out_ifindex;
-	u32 addresses[4];
+	u32 addresses[3];
+	/* True if decisions go to the ring buffer. */
+	u32 tells;
 	u64 slot_ends_ns;
 	/* What the interface had carried when the slot began. */
 	u64 carried;
@@ -72,6 +74,21 @@ struct clock {
 	struct bpf_timer timer;
 };
 
+/* A decision over a request, and the packet's source. */
+struct decision {
+	u64 time_ns;
+	u64 measured_bps;
+	u64 reserved_bps;
+	u32 source[4];
+	u8 asked;
+	u8 approved;
+	u8 deleted;
+	u8 version;
+	u32 padding;
+};
+
+_Static_assert(sizeof(struct decision) == 48, "src/router.rs reads 48 bytes");
+
 struct {
 	UINT(type, MAP_TYPE_ARRAY);
 	UINT(max_entries, 1);
@@ -92,6 +109,19 @@ struct {
 	TYPE(key, u32);
 	TYPE(value, struct clock);
 } clock SEC(".maps");
+
+/* Bytes that the interface carried without a packet here: a path's cross-traffic. */
+struct {
+	UINT(type, MAP_TYPE_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, u64);
+} beside SEC(".maps");
+
+struct {
+	UINT(type, MAP_TYPE_RINGBUF);
+	UINT(max_entries, 1 << 20);
+} decisions SEC(".maps");
 
 static long (*bpf_redirect)(u32 ifindex, u64 flags) = (void *)23;
 static long (*bpf_skb_pull_data)(struct __sk_buff *skb, u32 len) = (void *)39;
@@ -181,8 +211,9 @@ INLINE void end_slots(struct router *it, u64 now, u64 carried)
 
 INLINE u64 all_carried(void)
 {
-	u64 sum = 0;
 	u32 key = 0;
+	u64 *more = bpf_map_lookup_elem(&beside, &key);
+	u64 sum = more ? *more : 0;
 
 	for (u32 cpu = 0; cpu < MOST_PROCESSORS; cpu++) {
 		struct counts *of = bpf_map_lookup_percpu_elem(&counts, &key, cpu);
@@ -212,17 +243,18 @@ static int on_slot_end(void *map, u32 *key, struct clock *clock)
 	return 0;
 }
 
-/* Begins the first slot of a router that lives by the kernel's clock. */
+/* Begins the first slot of a router that lives by the kernel's clock: now, or at the time that the packet tells. */
 SEC("tc")
 int router_start(struct __sk_buff *skb)
 {
+	u64 *data = (u64 *)(long)skb->data;
 	u32 zero = 0;
 	struct clock *at = bpf_map_lookup_elem(&clock, &zero);
 	struct router *it = bpf_map_lookup_elem(&router, &zero);
 
-	if (!at || !it)
+	if (!at || !it || (void *)(data + 1) > (void *)(long)skb->data_end)
 		return 1;
-	it->slot_ends_ns = bpf_ktime_get_ns() + it->slot_ns;
+	it->slot_ends_ns = (data[0] ? data[0] : bpf_ktime_get_ns()) + it->slot_ns;
 	if (bpf_timer_init(&at->timer, &clock, MONOTONIC))
 		return 2;
 	if (bpf_timer_set_callback(&at->timer, on_slot_end))
@@ -274,15 +306,36 @@ INLINE u32 approve(struct router *it, u32 asked)
 	return code;
 }
 
-/* The option after the decision on the request that it is. */
-INLINE struct option decide(struct router *it, struct counts *of, struct option option)
+/* Tells the laboratory of a decision; `source` is the address in the packet from `ip` on. */
+INLINE void tell_of(const struct decision *told, const u8 *ip, const u8 *end)
+{
+	struct decision *decision = bpf_ringbuf_reserve(&decisions, sizeof(struct decision), 0);
+
+	if (!decision)
+		return;
+	*decision = *told;
+	decision->time_ns = bpf_ktime_get_ns();
+	if (told->version == 4 && ip + IPV4_HEADER <= end)
+		decision->source[0] = *(const u32 *)(ip + 12);
+	if (told->version == 6 && ip + IPV6_HEADER <= end)
+		for (int n = 0; n < 4; n++)
+			decision->source[n] = *(const u32 *)(ip + 8 + 4 * n);
+	bpf_ringbuf_submit(decision, 0);
+}
+
+/* The option after the decision on the request that it is, of the packet from `ip` on. */
+INLINE struct option decide(struct router *it, struct counts *of, struct option option,
+			    const u8 *ip, const u8 *end, u8 version)
 {
 	u32 asked = option.head >> 8 & 15;
 	u32 approved, random, steps;
 	u8 ttl = option.head - 1;
+	u64 measured, reserved;
 	bool deletes;
 
 	bpf_spin_lock(&it->lock);
+	measured = it->measured_bps;
+	reserved = it->reserved_bps;
 	approved = approve(it, asked);
 	deletes = !approved && it->deletes;
 	if (it->behaviour == CHEAT && asked) {
@@ -292,6 +345,11 @@ INLINE struct option decide(struct router *it, struct counts *of, struct option 
 		random = approved && approved < asked ? draw(it) : 0;
 	}
 	bpf_spin_unlock(&it->lock);
+	if (it->tells) {
+		struct decision told = { 0, measured, reserved, {}, asked, approved, deletes, version };
+
+		tell_of(&told, ip, end);
+	}
 	of->requests++;
 	if (approved)
 		of->approved++;
@@ -366,7 +424,7 @@ INLINE int through_ipv4(struct router *it, struct counts *of, u8 *ip, u8 *end)
 		if ((option.head & 0xfffff000) == (OPTION_HEAD | REQUEST << 12)) {
 			option.nonce = word_at(place + 4);
 			delta += ~sum_of_option(option, at & 1) & 0xffff;
-			option = decide(it, of, option);
+			option = decide(it, of, option, ip, end, 4);
 			delta += sum_of_option(option, at & 1);
 			put_word(place, option.head);
 			put_word(place + 4, option.nonce);
@@ -424,7 +482,7 @@ INLINE int through_ipv6(struct router *it, struct counts *of, u8 *ip, u8 *end)
 	if (option.head >> 12 != IPV6_REQUEST)
 		return GOES_ON;
 	option.nonce = word_at(place + 4);
-	option = decide(it, of, option);
+	option = decide(it, of, option, ip, end, 6);
 	/* Padding in its place, of which type and length do not count. */
 	if (option.head == NOPS)
 		option = (struct option){ 0x01060000, 0 };
@@ -498,10 +556,10 @@ int router_tc(struct __sk_buff *skb)
 	int fate;
 
 	if (!it || !of)
-		return TC_OK;
+		return TC_NEXT;
 	lead = it->lead;
 	if (lead > 14 || !is_ip(data, end, lead))
-		return TC_OK;
+		return TC_NEXT;
 	/* A header that is not all in front is rare: only then the packet is pulled together. */
 	if (data + lead + LONGEST_HEADER > end && end - data < len) {
 		bpf_skb_pull_data(skb, len < 128 ? len : 128);
@@ -509,7 +567,7 @@ int router_tc(struct __sk_buff *skb)
 		end = (u8 *)(long)skb->data_end;
 	}
 	if (data + lead + 1 > end)
-		return TC_OK;
+		return TC_NEXT;
 	fate = through(it, of, data + lead, end);
 	if (fate == DROPPED && it->forwards) {
 		of->dropped++;
@@ -517,5 +575,5 @@ int router_tc(struct __sk_buff *skb)
 	}
 	of->packets++;
 	of->bytes += len - lead;
-	return TC_OK;
+	return TC_NEXT;
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ackclock_kernel::{Held, find, hold, judge};
-use ackclock_live::{End, KernelLaw, LawRecords, LawReport, SenderLaw, laws_wanted};
+use ackclock_live::{End, KernelLaw, LawRecords, LawReport, SenderLaw, laws_wanted, sender_laws};
 use ackclock_sim::Scenario;
 
 use super::samples::Recorded;
@@ -18,9 +18,14 @@ pub(crate) struct HeldLaws {
 }
 
 impl HeldLaws {
-    /// Loads the laws that `scenario`'s kernel senders need and the kernel does not have.
-    pub(crate) fn of(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Self, SweepError> {
-        let mut laws = Self::default();
+    /// Loads the laws that `scenario`'s kernel senders need and the kernel does not have; with `recorded` also the recorders
+    /// of those that it has.
+    pub(crate) fn of(
+        scenario: &Scenario,
+        ends: &[[End; 2]],
+        recorded: bool,
+    ) -> Result<Self, SweepError> {
+        let mut laws = if recorded { Self::recorders(scenario, ends)? } else { Self::default() };
         let input = |error: ackclock_sim::ScenarioError| {
             BadInput::new(format_args!("{}: {}", error.key, error.message))
         };
@@ -41,6 +46,33 @@ impl HeldLaws {
                     laws.found.push(KernelLaw { word, name });
                 }
             }
+        }
+        Ok(laws)
+    }
+
+    /// Recorders of the laws that are the kernel's own.
+    fn recorders(scenario: &Scenario, ends: &[[End; 2]]) -> Result<Self, SweepError> {
+        let mut laws = Self::default();
+        let input = |error: ackclock_sim::ScenarioError| {
+            BadInput::new(format_args!("{}: {}", error.key, error.message))
+        };
+        let senders = sender_laws(scenario, ends).map_err(input)?;
+        for SenderLaw { key, word, .. } in senders.into_iter().filter(|law| law.is_kernels) {
+            let recorders = ackclock_kernel::laws().iter().filter(|law| !law.wraps.is_empty());
+            let known: Vec<_> = recorders.flat_map(|law| law.wraps).copied().collect();
+            // The recorder has the kernel's own word, without the form.
+            let own = word.split('(').next().unwrap_or_default();
+            let asked = find(own).ok().filter(|asked| !asked.law.wraps.is_empty());
+            let Some(asked) = asked else {
+                let message = format_args!(
+                    "{key}: there is no recorder of the kernel's `{word}`, expected one of {}",
+                    known.join(", ")
+                );
+                return Err(BadInput::new(message).into());
+            };
+            let refused =
+                |error| BadInput::new(format_args!("{key}: its records cannot be had: {error}"));
+            laws.add(word, hold(&asked).map_err(refused)?);
         }
         Ok(laws)
     }

@@ -52,11 +52,14 @@ impl QuickStartEnds for Programs {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let settings = EndSettings {
             asks: end.asks.code(),
+            at_setup: end.at_setup,
+            after_idle: end.after_idle,
             answers: end.answers,
             most: end.most.code(),
             lies: end.lies.map_or(0, QuickStartRate::code),
             packet: end.packet,
             payload: end.payload,
+            sets_threshold: end.sets_threshold,
         };
         told.ends.add_end(address, &settings).map_err(|error| error.to_string())
     }

@@ -259,9 +259,11 @@ fn quick_start_is_taken_where_the_kernel_has_it() {
 }
 
 #[test]
-fn an_approved_threshold_is_not_the_kernels() {
+fn an_approved_threshold_is_for_the_ends_to_set() {
     let flow = r#""variant": "cubic+quickstart(40.96Mbps,approved)", "profile": "linux""#;
     let extras = Extras { laws: &[], quick_start: true };
-    let error = check(&scenario(flow), &[[End::Kernel; 2]], extras).unwrap_err();
-    assert!(error.message.contains("without `approved`"), "{}", error.message);
+    let scenario = scenario(flow);
+    check(&scenario, &[[End::Kernel; 2]], extras).unwrap();
+    let end = quick_start_end(&entries(&scenario).unwrap()[0].config, 1500, 1448).unwrap();
+    assert!(end.sets_threshold && end.at_setup && end.after_idle);
 }

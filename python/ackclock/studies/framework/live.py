@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 from rich.text import Text
@@ -56,6 +56,8 @@ class Trial:
     scenario: ac.Scenario
     repeat: int = 1
     prepare: Callable[[Path, ac.Scenario], SimAndLive] | None = None
+    routers: Literal["xdp", "tc"] | None = None
+    """The Quick-Start routers of the live runs, if they are the kernel's."""
 
 
 def _code(study: str) -> FigureCode:
@@ -152,7 +154,9 @@ class Live:
         return PartStore(out / "parts", digest(self.file), {"part of": KEY})
 
     def _part(self, trial: Trial) -> Part:
-        inputs = [trial.scenario.to_dict(), trial.repeat]
+        inputs: list[Any] = [trial.scenario.to_dict(), trial.repeat]
+        if trial.routers is not None:
+            inputs.append(trial.routers)
         return Part(f"{KEY}-{trial.name}", inputs, 0, lambda _advance: pl.DataFrame())
 
     def _found(self, out: Path, *, quick: bool) -> pl.DataFrame | None:
@@ -177,7 +181,7 @@ class Live:
             for _ in range(MOST_TRIES):
                 # The programs are the study's own, and not those of a file.
                 try:
-                    run = ac.run_live(both.live, allow_programs=True)
+                    run = ac.run_live(both.live, allow_programs=True, routers=trial.routers)
                 except BadInput as error:
                     if trial.prepare is None:
                         raise
