@@ -44,8 +44,8 @@ pub struct UserspaceEnd {
     /// Events of the sender.
     watch: EventWatch,
     events: Vec<FlowEventRow>,
-    /// Changes of its law's variables.
-    law: LawWatch,
+    /// Changes of its law's variables, if a probe records them.
+    law: Option<LawWatch>,
     law_rows: Vec<LawRow>,
     /// The time at which all data was acknowledged, if it has an end.
     completed: Option<Instant>,
@@ -64,8 +64,6 @@ struct Recording {
     objects: bool,
     /// Its window and what else probes see.
     samples: bool,
-    /// The variables of its law.
-    law: bool,
     /// True if it is the end that objects are for.
     receives: bool,
 }
@@ -105,7 +103,6 @@ impl UserspaceEnd {
                 name: setup.name.to_owned(),
                 objects: setup.logs_objects,
                 samples: setup.watched && side == 0,
-                law: setup.records_law && side == 0,
                 receives: side == 1,
             },
             received: Bytes::ZERO,
@@ -113,7 +110,7 @@ impl UserspaceEnd {
             samples: Vec::new(),
             watch: EventWatch::default(),
             events: Vec::new(),
-            law: LawWatch::default(),
+            law: (setup.records_law && side == 0).then(LawWatch::default),
             law_rows: Vec::new(),
             before: None,
             completed: None,
@@ -207,9 +204,8 @@ impl UserspaceEnd {
         self.watch.see(SenderState::of(sender), |kind| kinds.push(kind));
         let number = u32::try_from(self.recording.number).unwrap_or(u32::MAX);
         self.events.extend(kinds.into_iter().map(|kind| self.watch.row(now, number, kind)));
-        if self.recording.law {
-            let (flow, law) = (self.recording.number, sender.growth());
-            self.law.record_changes(now, flow, law, &mut self.law_rows);
+        if let Some(watch) = &mut self.law {
+            watch.record_changes(now, self.recording.number, sender.growth(), &mut self.law_rows);
         }
         let [cwnd, threshold, srtt, in_flight] = [
             sender.cwnd().get(),
