@@ -139,7 +139,7 @@ from .quick_start import (
     Admission as Admission,
     QuickStart as QuickStart,
 )
-from .results import Run as Run
+from .runs import Run as Run
 from .scenario import Scenario as Scenario
 from .scripts import (
     Drill as Drill,

@@ -17,7 +17,7 @@ import typer
 
 import ackclock as ac
 from ackclock.extras import EXTRAS, REPORT, missing
-from ackclock.results import TABLES
+from ackclock.runs import TABLES
 from support import ROOT, SMALL
 
 #: The beginning of a program in whose process no package of an extra can be imported.

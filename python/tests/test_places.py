@@ -20,7 +20,7 @@ import pytest
 import typer
 
 from ackclock import cli
-from ackclock.results import TABLES
+from ackclock.runs import TABLES
 from support import SMALL, Answer, wait_until_it_simulates
 
 COMMAND = Path(sys.executable).parent / "ackclock"

@@ -1,0 +1,16 @@
+"""Sweeps: plans of many runs, where they are run, their store, and the search for what breaks a sender.
+
+``keys`` finds keys of a scenario by dotted paths, ``axes`` and ``plan`` read plans, ``cells`` has
+their cells and hashes, ``values`` what is kept of a run, ``blocks`` runs cells, ``store`` is what
+they leave, ``local`` and ``cluster`` are where they are run, ``running`` brings these together and
+``results`` asks the store.
+"""
+
+from ackclock.extras import needed
+
+with needed("sweeps need", "polars", "pyarrow", extra="sweeps"):
+    from ackclock.sweeps.plan import Plan
+    from ackclock.sweeps.results import SweepResults, results
+    from ackclock.sweeps.running import Forecast, Progress, forecast, sweep
+
+__all__ = ["Forecast", "Plan", "Progress", "SweepResults", "forecast", "results", "sweep"]
