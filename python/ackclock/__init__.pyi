@@ -149,6 +149,13 @@ from .scripts import (
     ScriptReport as ScriptReport,
     drill as drill,
 )
+from .sweeps import (
+    Plan as Plan,
+    SweepResults as SweepResults,
+    forecast as forecast,
+    results as results,
+    sweep as sweep,
+)
 from .tables import (
     Table as Table,
     read_table as read_table,

@@ -6,7 +6,8 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -22,6 +23,9 @@ __all__ = ["Cells", "Row", "identity"]
 #: A cell: its labels by the names of axes, and its seed.
 Row = Mapping[str, Any]
 
+_KINDS: Mapping[type, Any] = {
+    str: pl.String, bool: pl.Boolean, int: pl.Int64, float: pl.Float64
+}  # fmt: skip
 _MOST_CELLS = 50_000_000
 #: Scenarios whose hashes are taken at once.
 _AT_ONCE = 2000
@@ -36,9 +40,6 @@ class Cells:
     ----------
     plan
         The plan.
-    frame
-        A row a cell: ``cell``, a column an axis and, of quantities, one with their numbers,
-        ``seed``.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -51,6 +52,11 @@ class Cells:
                     self._steps[key] = place_of(key, plan.scenario)
                 except BadInput as error:
                     raise BadInput(f"axes.{axis.name}: {error}") from None
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """A row a cell: ``cell``, a column an axis and, of quantities, one of numbers, ``seed``."""
+        plan = self.plan
         settings = _where(_settings(plan), plan.where)
         if settings.is_empty():
             raise BadInput("where: no setting meets all conditions")
@@ -59,7 +65,7 @@ class Cells:
             raise BadInput(f"plan: {count:,} cells, more than {_MOST_CELLS:,}")
         seeds = pl.DataFrame({"seed": pl.Series(plan.seeds, dtype=pl.UInt64)})
         crossed = settings.join(seeds, how="cross", maintain_order="left_right")
-        self.frame = crossed.drop("", strict=False).with_row_index("cell")
+        return crossed.drop("", strict=False).with_row_index("cell")
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -80,12 +86,11 @@ class Cells:
 
     def columns(self, rows: Sequence[Row]) -> pl.DataFrame:
         """Return the columns of :attr:`frame` for these cells, but for ``cell``."""
-        parts = [_columns(axis, [row[axis.name] for row in rows], self._kind(axis)) for axis in self.plan.axes]
+        parts = [
+            _columns(axis, [row[axis.name] for row in rows]) for axis in self.plan.axes
+        ]
         seeds = pl.DataFrame({"seed": pl.Series([row["seed"] for row in rows], dtype=pl.UInt64)})
         return pl.concat([*parts, seeds], how="horizontal")
-
-    def _kind(self, axis: Axis) -> pl.DataType:
-        return self.frame.schema[axis.name]
 
     def keys(self, told: Callable[[int], None] | None = None) -> pl.Series:
         """Return the hash of each cell; ``told`` is called with the number that are done."""
@@ -191,22 +196,22 @@ def _is_of(column: str, axis: Axis, plan: Plan) -> bool:
     return owner == axis.name
 
 
-def _columns(
-    axis: Axis, labels: Sequence[Label], kind: pl.DataType | None = None
-) -> pl.DataFrame:
+def _columns(axis: Axis, labels: Sequence[Label]) -> pl.DataFrame:
     """Return the column of an axis and, of quantities, one with their numbers."""
-    kinds = {type(label) for label in labels}
+    known = axis.levels or (axis.at(0.5),)
+    kinds = {type(label) for label in known}
     if kinds == {int, float}:
-        kind = pl.Float64()
-    elif len(kinds) > 1:
+        kinds = {float}
+    if len(kinds) > 1:
         raise BadInput(f"axes.{axis.name}: values of several types, expected texts or numbers")
-    column = pl.Series(axis.name, labels, dtype=kind, strict=False)
-    found = numbers(axis.levels or labels)
+    (kind,) = kinds
+    column = pl.Series(axis.name, labels, dtype=_KINDS[kind], strict=False)
+    found = numbers(known if axis.levels else [*known, *labels])
     if found is None:
         return pl.DataFrame([column])
     end, values = found
     name = f"{axis.name}_{end}"
-    return pl.DataFrame([column, pl.Series(name, [values[label] for label in labels])])
+    return pl.DataFrame([column, pl.Series(name, [values[x] for x in labels], dtype=pl.Float64)])
 
 
 def latin_hypercube(count: int, axes: int, seed: int) -> list[tuple[float, ...]]:

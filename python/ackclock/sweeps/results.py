@@ -168,12 +168,10 @@ class SweepResults:
         if kind == "map":
             assert by is not None  # noqa: S101
             return plots.heat_map(table, x=x, y=by, value=value, label=label, title=title, factor=factor)
-        if kind == "lines":
-            return plots.sweep(table, x=x, value=value, by=by, label=label, title=title, factor=factor)
-        assert panel is not None  # noqa: S101
         return plots.panels(
-            table, x=x, value=value, by=by, panel=panel, label=label, title=title, factor=factor
-        )
+            table, x=x, value=value, by=by, panel=panel if kind == "panels" else None,
+            label=label, title=title, factor=factor,
+        )  # fmt: skip
 
     def summary(self) -> dict[str, Any]:
         """Return the number of cells of each status, the settings, and each value's range."""

@@ -23,9 +23,8 @@ from ackclock.sweeps.values import Values
 
 __all__ = ["Forecast", "Progress", "forecast", "sweep"]
 
-#: The time of a block, on this machine and on a cluster.
+#: The time of a block on this machine.
 _BLOCK_S = 1.0
-_CLUSTER_BLOCK_S = 3.0
 _MOST_IN_BLOCK = 5000
 #: The cells of the first blocks, whose time is not known yet.
 _FIRST = 4
