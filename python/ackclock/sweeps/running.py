@@ -45,8 +45,10 @@ class Progress:
     ----------
     done, whole
         The cells that are finished, and all.
+    ran
+        The cells that were run by this sweep, and not before or by another.
     failed
-        Those that failed, came to a limit, were refused or were no measurement.
+        Those of them that failed, came to a limit, were refused or were no measurement.
     per_second
         The rate at which cells end.
     left_s
@@ -55,6 +57,7 @@ class Progress:
 
     done: int
     whole: int
+    ran: int
     failed: int
     per_second: float
     left_s: float | None
@@ -205,6 +208,7 @@ class _Work:
         self._left = CellsLeft(left, store.order)
         self._done = self._whole - left.height
         self._begun = self._done
+        self._ran = 0
         self._failed = 0
         self._began = monotonic()
         self._names = [name for name in index.columns if name not in {"cell", "key"}]
@@ -250,6 +254,7 @@ class _Work:
         self._store.add(part)
         count = len(part.keys)
         self._done += count
+        self._ran += count
         self._failed += count - part.fates.get("ok", 0)
         # The latest blocks count most.
         self._seconds = 0.7 * self._seconds + part.seconds
@@ -260,7 +265,7 @@ class _Work:
         rate = (self._done - self._begun) / max(took, 1e-9)
         left = self._whole - self._done
         self._progress(
-            Progress(self._done, self._whole, self._failed, rate, left / rate if rate else None)
+            Progress(self._done, self._whole, self._ran, self._failed, rate, left / rate if rate else None)
         )
 
 

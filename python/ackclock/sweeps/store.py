@@ -40,6 +40,8 @@ FINISHED = ("ok", "refused")
 #: The orders in which writers beside one another take cells, so that they meet late.
 _ORDERS = ("forward", "backward")
 _TRIES = 5
+#: The folders and orders of writers of this process.
+_TAKEN: set[tuple[str, str]] = set()
 
 
 class Store:
@@ -124,6 +126,8 @@ class Store:
         """
         with ExitStack() as held:
             for order in _ORDERS:
+                if (str(self.path.resolve()), order) in _TAKEN:
+                    raise BadInput(f"{self.path}: a sweep is writing into this store")
                 held.enter_context(Folder(self.path / "writers" / order))
             return self._compact()
 
@@ -204,8 +208,14 @@ class Writer(Store):
         with Folder(self.path):
             pass
         for order in _ORDERS:
+            # Of one process all writers have a folder together.
+            mine = (str(self.path.resolve()), order)
+            if mine in _TAKEN:
+                continue
             with suppress(BadInput):
                 self._held.enter_context(Folder(self.path / "writers" / order))
+                _TAKEN.add(mine)
+                self._held.callback(_TAKEN.discard, mine)
                 return order
         return "shuffled"
 
