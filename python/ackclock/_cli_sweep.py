@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ackclock import _printing as printing
-from ackclock._cli_options import AsJson
+from ackclock._cli_options import AsJson, Laws, named_laws
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def sweep(
     retry: Annotated[
         bool, typer.Option("--retry", help="Run cells again that failed or came to a limit.")
     ] = False,
+    law: Laws = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a plan of many cells, but for those that are finished.
@@ -65,16 +66,17 @@ def sweep(
     """
     from ackclock.sweeps import Plan, forecast, sweep as run
 
+    laws = named_laws(law)
     if dry_run:
-        _tell_forecast(forecast(plan, out, threads=threads), as_json=as_json)
+        _tell_forecast(forecast(plan, out, threads=threads, laws=laws), as_json=as_json)
         return
     if out is None:
         raise BadInput("--out: expected the folder of the store, or --dry-run")
     read = Plan.from_file(plan)
     with told_progress(f"sweep {plan.stem}") as progress:
         found = run(
-            read, out, scheduler=scheduler, threads=threads, retry=retry, progress=progress,
-            told=printing.say,
+            read, out, scheduler=scheduler, threads=threads, retry=retry, laws=laws,
+            progress=progress, told=printing.say,
         )  # fmt: skip
     summary = found.summary()
     if as_json:

@@ -7,6 +7,7 @@ out again once it is back. Results come to this process, which alone writes into
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import tempfile
@@ -15,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from threading import Event
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -58,6 +60,15 @@ class _OtherBuildError(RuntimeError):
     """A worker has another build of the core."""
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """The plan as JSON text, laws of one's own, and the build that is to run them."""
+
+    plan: str
+    laws: tuple[tuple[str, str], ...]
+    core: str
+
+
 @dataclass
 class _Crew:
     """The blocks that are given out."""
@@ -65,6 +76,7 @@ class _Crew:
     given: dict[Future, Block] = field(default_factory=dict["Future", Block])
     again: list[Block] = field(default_factory=list[Block])
     tries: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
+    ended: Event = field(default_factory=Event)
 
 
 def run_on_cluster(
@@ -92,10 +104,10 @@ def run_on_cluster(
     """
     with needed("sweep --scheduler needs", "distributed", extra="dask"):
         from distributed import Client  # noqa: F401, PLC0415
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    text, core = plan.to_json(), api.build_id()
+    asked = _Asked(plan.to_json(), tuple(plan.laws.items()), api.build_id())
     crew = _Crew()
     with ExitStack() as held:
+        held.enter_context(_quiet())
         address = held.enter_context(_cluster(scheduler))
         client = _connect(address, scheduler)
         held.callback(lambda: _close(client))
@@ -105,7 +117,7 @@ def run_on_cluster(
                 crew.again += crew.given.values()
                 crew.given.clear()
             try:
-                _give(client, work, crew, text, core)
+                _give(client, work, crew, asked)
             except (OSError, RuntimeError):
                 if client.status == "running":
                     raise
@@ -115,7 +127,21 @@ def run_on_cluster(
             yield from _taken(plan, crew)
 
 
-def _give(client: Client, work: Work, crew: _Crew, text: str, core: str) -> None:
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Keep Dask from telling what this module tells in one line."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _give(client: Client, work: Work, crew: _Crew, asked: _Asked) -> None:
     """Give out as many blocks as the workers can have."""
     cores = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
     work.spread(cores, BLOCK_S)
@@ -123,15 +149,16 @@ def _give(client: Client, work: Work, crew: _Crew, text: str, core: str) -> None
         block = crew.again.pop() if crew.again else work.take()
         if block is None:
             return
-        crew.given[client.submit(_run, text, core, block, pure=False)] = block
+        future = client.submit(_run, asked, block, pure=False)
+        future.add_done_callback(lambda _: crew.ended.set())
+        crew.given[future] = block
 
 
 def _taken(plan: Plan, crew: _Crew) -> Iterator[Part]:
     """Yield the parts of blocks that are done; those that failed are tried again."""
-    from distributed import TimeoutError as TimedOut, wait  # noqa: PLC0415
-
-    with suppress(TimedOut, TimeoutError):
-        wait(list(crew.given), timeout=_LOOK_S, return_when="FIRST_COMPLETED")
+    # Of a scheduler that goes away the futures are cancelled, without a call.
+    crew.ended.wait(_LOOK_S)
+    crew.ended.clear()
     for future in [each for each in crew.given if each.status != "pending"]:
         if future.status in {"cancelled", "lost"}:
             # Its scheduler is gone, which the client says in a moment, or had it taken back.
@@ -168,19 +195,19 @@ def _failed(plan: Plan, crew: _Crew, block: Block, error: Exception) -> Iterator
 
 
 @lru_cache(maxsize=4)
-def _worker(text: str) -> Worker:
-    import json  # noqa: PLC0415 - in the worker
+def _worker(asked: _Asked) -> Worker:
+    """Return what runs blocks of a plan, in a worker."""
+    plan = Plan.from_dict(json.loads(asked.plan))
+    return Worker(plan.with_laws(dict(asked.laws)))
 
-    return Worker(Plan.from_dict(json.loads(text)))
 
-
-def _run(text: str, core: str, block: Block) -> Part:
+def _run(asked: _Asked, block: Block) -> Part:
     """Run a block in a worker."""
-    if api.build_id() != core:
+    if api.build_id() != asked.core:
         raise _OtherBuildError(
-            f"scheduler: a worker has the build {api.build_id()} of the core, expected {core}"
+            f"scheduler: a worker has the build {api.build_id()} of the core, expected {asked.core}"
         )
-    worker = _worker(text)
+    worker = _worker(asked)
     if worker.plan.on != "live":
         return worker.run(block)
     with _alone():

@@ -37,7 +37,7 @@ RESERVED = ("cell", "key", "seed", "status", "reason", "core")
 
 _KEYS = (
     *("title", "scenario", "on", "axes", "samples", "sample_seed", "where", "seeds", "values"),
-    *("measure", "keep", "limits", "laws", "search"),
+    *("measure", "keep", "limits", "search"),
 )
 _LIMITS = ("time", "memory", "events")
 _MOST_SEEDS = 10_000_000
@@ -90,7 +90,8 @@ class Plan:
     limits
         The most that a cell may take.
     laws
-        Laws of one's own, by their names: files.
+        Laws of one's own, by their names: files. A file of a plan has none, as it is data, and a law
+        is a program.
     title
         The title.
     search
@@ -174,7 +175,6 @@ class Plan:
             measure=_text(table.get("measure", "run"), "measure"),
             keep=_texts(table.get("keep", ()), "keep"),
             limits=_limits(table.get("limits", {})),
-            laws=_laws(table.get("laws", {}), folder),
             title=_text(table.get("title", ""), "title"),
             search=_table(table.get("search", {}), "search"),
         )
@@ -215,7 +215,6 @@ class Plan:
                 )
                 if text is not None
             },
-            "laws": dict(self.laws),
             "search": dict(self.search),
         }
 
@@ -223,9 +222,21 @@ class Plan:
         """Return the plan as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def with_options(self, **options: Any) -> Plan:
-        """Return the plan with other settings."""
-        return replace(self, **options)
+    def with_laws(self, laws: Mapping[str, str | os.PathLike[str]]) -> Plan:
+        """Return the plan with laws of one's own, by their names: files.
+
+        Raises
+        ------
+        BadInput
+            There is no such file.
+        """
+        found: dict[str, str] = {}
+        for name, text in laws.items():
+            path = Path(text).resolve()
+            if not path.is_file():
+                raise BadInput(f"laws.{name}: there is no file {text}")
+            found[name] = str(path)
+        return replace(self, laws=found)
 
     def check(self) -> None:
         """Refuse settings that do not go together."""
@@ -347,15 +358,3 @@ def _bytes(text: str) -> float:
     if found is None or found[0] != "bytes":
         raise BadInput(f'limits.memory: `{text}`, expected a size such as "500 MB"')
     return found[1][text]
-
-
-def _laws(value: object, folder: Path | None) -> Mapping[str, str]:
-    table = _table(value, "laws")
-    found = {}
-    for name, text in table.items():
-        path = Path(_text(text, f"laws.{name}"))
-        found[name] = str(path if folder is None else (folder / path).resolve())
-        if not Path(found[name]).is_file():
-            raise BadInput(f"laws.{name}: there is no file {path}")
-    return found
-

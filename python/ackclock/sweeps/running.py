@@ -96,6 +96,7 @@ def sweep(
     scheduler: str | None = None,
     threads: int | None = None,
     retry: bool = False,
+    laws: Mapping[str, str | os.PathLike[str]] | None = None,
     progress: Callable[[Progress], None] | None = None,
     told: Callable[[str], None] | None = None,
 ) -> SweepResults:
@@ -119,6 +120,8 @@ def sweep(
         The cores that are used without a scheduler; default: all.
     retry
         True to run cells again that failed or came to a limit.
+    laws
+        Laws of one's own, by the names that the plan has for them: files, which workers read, too.
     progress
         Called as cells end.
     told
@@ -134,7 +137,7 @@ def sweep(
     BadInput
         The first key of the plan that cannot be used.
     """
-    plan = Plan.of(plan)
+    plan = Plan.of(plan).with_laws(laws or {})
     if threads is not None and threads < 1:
         raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
     cells = checked(plan)
@@ -274,6 +277,7 @@ def forecast(
     out: str | os.PathLike[str] | None = None,
     *,
     threads: int | None = None,
+    laws: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Forecast:
     """Count the cells of a plan, and estimate their time by running a few; nothing is written.
 
@@ -285,13 +289,15 @@ def forecast(
         The folder of a store, whose finished cells are not counted.
     threads
         The cores that are used; default: all.
+    laws
+        Laws of one's own, by their names: files.
 
     Returns
     -------
     Forecast
         The number of cells and the time.
     """
-    plan = Plan.of(plan)
+    plan = Plan.of(plan).with_laws(laws or {})
     cells = checked(plan)
     frame = cells.frame.with_columns(cells.keys())
     finished = 0

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -82,17 +82,15 @@ class Store:
 
     def rows(self) -> pl.DataFrame:
         """Return a row a cell of every plan and build: one that came to its end, if any did."""
-        frame = self._read(self.path / "cells")
+        frame = self._read(lambda: _cells_of(_parts(self.path / "cells")))
         if frame is None:
             return pl.DataFrame(schema={"key": pl.String, "status": pl.String, "reason": pl.String})
-        better = pl.col("status").is_in(FINISHED).not_()
-        return frame.sort("key", better, maintain_order=True).unique("key", keep="first", maintain_order=True)
+        return frame
 
     def table(self, name: str) -> pl.DataFrame | None:
         """Return the rows of a kept table, of cells that came to their end; None if it was not kept."""
         folder = self.path / "tables" / name
-        whole = {part.name for part in _parts(self.path / "cells")}
-        return self._read(folder, whole)
+        return self._read(lambda: _rows_of_cells(_parts(folder), _parts(self.path / "cells")))
 
     def names(self) -> list[str]:
         """Return the names of tables that were kept."""
@@ -103,18 +101,12 @@ class Store:
         """Return the parts of the data set of cells."""
         return _parts(self.path / "cells")
 
-    def _read(self, folder: Path, whole: set[str] | None = None) -> pl.DataFrame | None:
-        for n in range(_TRIES):
-            parts = [p for p in _parts(folder) if whole is None or p.name in whole]
-            if not parts:
-                return None
-            try:
-                return read_parts(parts)
-            except FileNotFoundError:
-                # Another process has just brought parts together.
-                if n == _TRIES - 1:
-                    raise
-        return None
+    def _read(self, read: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
+        """Return what ``read`` does, again where another process has just brought parts together."""
+        for _ in range(_TRIES - 1):
+            with suppress(FileNotFoundError):
+                return read()
+        return read()
 
     def compact(self) -> int:
         """Bring the parts of each build together, and return how many there were.
@@ -139,30 +131,19 @@ class Store:
             if len(parts) < 2:
                 continue
             count += len(parts)
-            frame = self.rows_of(parts)
+            frame = _cells_of(parts)
+            assert frame is not None  # noqa: S101 - there are parts
             name = _name(frame["key"].to_list())
-            gone = [part.name for part in parts if part.name != name]
-            for table in self.names():
-                below = self.path / "tables" / table / folder.name
-                kept = [part for part in _parts(below) if part.name in {p.name for p in parts}]
-                if kept:
-                    rows = read_parts(kept).unique(maintain_order=True).sort("key", maintain_order=True)
-                    write_file(below / name, parquet(rows, {}))
+            below = [self.path / "tables" / table / folder.name for table in self.names()]
+            for kept in below:
+                rows = _rows_of_cells(_parts(kept), parts)
+                if rows is not None:
+                    write_file(kept / name, parquet(rows, {}))
             write_file(folder / name, parquet(frame, _about(parts[0])))
-            _remove(folder, gone)
-            for table in self.names():
-                below = self.path / "tables" / table / folder.name
-                if below.is_dir():
-                    _remove(below, [part.name for part in _parts(below) if part.name != name])
+            for each in [folder, *below]:
+                if each.is_dir():
+                    _remove(each, [part.name for part in _parts(each) if part.name != name])
         return count
-
-    def rows_of(self, parts: Sequence[Path]) -> pl.DataFrame:
-        """Return the rows of parts, a cell once, in the order of their hashes."""
-        frame = read_parts(parts)
-        better = pl.col("status").is_in(FINISHED).not_()
-        return frame.sort("key", better, maintain_order=True).unique(
-            "key", keep="first", maintain_order=True
-        )
 
 
 class Writer(Store):
@@ -261,10 +242,39 @@ class Writer(Store):
         self._finished.update(part.keys)
 
 
-def read_parts(parts: Sequence[Path]) -> pl.DataFrame:
+def _read_parts(parts: Sequence[Path], *, named: bool = False) -> pl.DataFrame | None:
     """Return the rows of parts, whose columns may differ, in the order of the parts."""
     frames = [pl.read_parquet(part, hive_partitioning=False) for part in parts]
-    return pl.concat(frames, how="diagonal_relaxed")
+    if named:
+        frames = [
+            frame.with_columns(part=pl.lit(part.name))
+            for frame, part in zip(frames, parts, strict=True)
+        ]
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None
+
+
+def _cells_of(parts: Sequence[Path], *, named: bool = False) -> pl.DataFrame | None:
+    """Return a row a cell, in the order of their hashes: one that came to its end, if any did."""
+    frame = _read_parts(parts, named=named)
+    if frame is None:
+        return None
+    worse = pl.col("status").is_in(FINISHED).not_()
+    return frame.sort("key", worse, maintain_order=True).unique(
+        "key", keep="first", maintain_order=True
+    )
+
+
+def _rows_of_cells(tables: Sequence[Path], cells: Sequence[Path]) -> pl.DataFrame | None:
+    """Return the rows of a kept table: of each cell those of the part that its row is of."""
+    whole = {part.name for part in cells}
+    rows = _read_parts([part for part in tables if part.name in whole], named=True)
+    known = _cells_of(cells, named=True)
+    if rows is None or known is None:
+        return None
+    known = known.select("key", "part")
+    return known.join(rows, on=["key", "part"], how="inner", maintain_order="left_right").drop(
+        "part"
+    )
 
 
 def _parts(folder: Path) -> list[Path]:
