@@ -9,8 +9,22 @@ they leave, ``local`` and ``cluster`` are where they are run, ``running`` brings
 from ackclock.extras import needed
 
 with needed("sweeps need", "polars", "pyarrow", extra="sweeps"):
+    from ackclock.sweeps.forecasting import Forecast, forecast
     from ackclock.sweeps.plan import Plan
     from ackclock.sweeps.results import SweepResults, results
-    from ackclock.sweeps.running import Forecast, Progress, forecast, sweep
+    from ackclock.sweeps.running import sweep
+    from ackclock.sweeps.search import Found, SearchProgress, search
+    from ackclock.sweeps.work import Progress
 
-__all__ = ["Forecast", "Plan", "Progress", "SweepResults", "forecast", "results", "sweep"]
+__all__ = [
+    "Forecast",
+    "Found",
+    "Plan",
+    "Progress",
+    "SearchProgress",
+    "SweepResults",
+    "forecast",
+    "results",
+    "search",
+    "sweep",
+]

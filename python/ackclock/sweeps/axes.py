@@ -107,7 +107,8 @@ class Axis:
     name
         The name of its column: the key itself, unless the plan gives another.
     keys
-        The keys that get the value; none where each case says its own.
+        The keys that get the value; none where each case says its own, and of an axis whose value
+        stands in cases of others, as ``{wait}``.
     levels
         The values in their order; None of a range that is sampled.
     between
@@ -181,7 +182,7 @@ def _alone(table: Mapping[str, Any], word: str, where: str) -> None:
 
 def _keys(value: object, where: str) -> tuple[str, ...]:
     keys = [value] if isinstance(value, str) else value
-    if not isinstance(keys, list | tuple) or not keys or not all(isinstance(k, str) for k in keys):
+    if not isinstance(keys, list | tuple) or not all(isinstance(k, str) for k in keys):
         raise BadInput(f"{where}.key: expected a key such as `bottleneck.rate`, or a list of them")
     return tuple(cast("Sequence[str]", keys))
 

@@ -76,10 +76,19 @@ class Part:
 
 
 class Worker:
-    """Runs blocks of a plan, on this thread."""
+    """Runs blocks of a plan, on this thread.
 
-    def __init__(self, plan: Plan) -> None:
+    Parameters
+    ----------
+    plan
+        The plan.
+    more
+        Columns that every cell has besides, which values may name.
+    """
+
+    def __init__(self, plan: Plan, more: Mapping[str, Any] | None = None) -> None:
         self.plan = plan
+        self._more = {name: pl.lit(value) for name, value in (more or {}).items()}
         self.cells = Cells(plan)
         self._values = Values(plan)
         for name, path in plan.laws.items():
@@ -97,7 +106,7 @@ class Worker:
         texts = [self.cells.text(row) for row in rows]
         run, fates = self._runs(texts, alive)
         done = [n for n, (status, _) in enumerate(fates) if status == "ok"]
-        settings = self.cells.columns(rows)
+        settings = self.cells.columns(rows).with_columns(**self._more)
         reduced = self._values.reduce(run, settings[done].with_columns(cell=pl.int_range(pl.len())))
         names = [name for name in reduced.columns if name not in settings.columns]
         about = settings.with_columns(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -57,7 +58,7 @@ class Cells:
     def frame(self) -> pl.DataFrame:
         """A row a cell: ``cell``, a column an axis and, of quantities, one of numbers, ``seed``."""
         plan = self.plan
-        settings = _where(_settings(plan), plan.where)
+        settings = where(_settings(plan), plan.where)
         if settings.is_empty():
             raise BadInput("where: no setting meets all conditions")
         count = settings.height * len(plan.seeds)
@@ -76,7 +77,8 @@ class Cells:
         scenario = json.loads(self._base)
         for axis in self.plan.axes:
             for key, value in axis.settings(row[axis.name]):
-                put(scenario, key, self._steps[key], value)
+                filled = _filled(value, row) if axis.sets is not None else value
+                put(scenario, key, self._steps[key], filled)
         scenario["seed"] = row["seed"]
         return json.dumps(scenario)
 
@@ -128,6 +130,29 @@ class Cells:
         found = _core.canonical([self.text(row) for row in rows])
         if all(why is not None for _, why in found):
             raise BadInput(f"{where}: {found[0][1]}")
+
+
+_NAMED = re.compile(r"\{([^{}]+)\}")
+
+
+def _filled(value: Any, row: Row) -> Any:
+    """Return the value of a case, in which ``{wait}`` is the value of the axis ``wait``."""
+    if isinstance(value, Mapping):
+        return {key: _filled(each, row) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_filled(each, row) for each in value]
+    if not isinstance(value, str) or "{" not in value:
+        return value
+    whole = _NAMED.fullmatch(value)
+    if whole is not None:
+        return _label(whole[1], row)
+    return _NAMED.sub(lambda found: str(_label(found[1], row)), value)
+
+
+def _label(name: str, row: Row) -> Label:
+    if name not in row or name == "seed":
+        raise BadInput(f"axes: `{{{name}}}`: no axis has this name{nearest(name, set(row) - {'seed'})}")
+    return row[name]
 
 
 def identity(plan: Plan, texts: Sequence[str]) -> list[str]:
@@ -225,7 +250,8 @@ def latin_hypercube(count: int, axes: int, seed: int) -> list[tuple[float, ...]]
     return list(zip(*columns, strict=True))
 
 
-def _where(settings: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
+def where(settings: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
+    """Return the settings that meet all conditions, which are SQL over their columns."""
     for condition in conditions:
         settings = settings.filter(_condition(condition, settings))
     return settings

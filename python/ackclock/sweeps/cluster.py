@@ -18,19 +18,20 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ackclock import api
 from ackclock.errors import BadInput, UnfinishedError
 from ackclock.extras import needed
 from ackclock.sweeps.blocks import Block, Part, Worker, lost
 from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.work import Work
 from ackclock.writing import Folder
 
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["run_on_cluster"]
+__all__ = ["cluster", "run_on_cluster"]
 
 #: The time of a block: what a scheduler does for it is small beside that.
 BLOCK_S = 3.0
@@ -42,18 +43,6 @@ _AWAY_S = 600.0
 _AGAIN_S = 2.0
 _CONNECT_S = 10.0
 _LOOK_S = 1.0
-
-
-class Work(Protocol):
-    """The blocks of a sweep."""
-
-    def take(self) -> Block | None:
-        """Return the next block; None if there is none left."""
-        ...
-
-    def spread(self, workers: int, block_s: float) -> None:
-        """Say how many share the cells, and the time that a block is to take."""
-        ...
 
 
 class _OtherBuildError(RuntimeError):
@@ -81,7 +70,7 @@ class _Crew:
 
 def run_on_cluster(
     plan: Plan, work: Work, scheduler: str, told: Callable[[str], None]
-) -> Iterator[Part]:
+) -> Generator[Part]:
     """Run blocks on the workers of a scheduler, and yield their parts as they are done.
 
     Parameters
@@ -108,7 +97,7 @@ def run_on_cluster(
     crew = _Crew()
     with ExitStack() as held:
         held.enter_context(_quiet())
-        address = held.enter_context(_cluster(scheduler))
+        address = held.enter_context(cluster(scheduler))
         client = _connect(address, scheduler)
         held.callback(lambda: _close(client))
         while True:
@@ -230,7 +219,7 @@ def _alone() -> Generator[None]:
 
 
 @contextmanager
-def _cluster(scheduler: str) -> Generator[str]:
+def cluster(scheduler: str) -> Generator[str]:
     """Yield the address of the scheduler, of which one is started where that is asked for."""
     kind, _, count = scheduler.partition(":")
     if kind == "local":

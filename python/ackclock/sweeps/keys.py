@@ -11,7 +11,7 @@ from ackclock import api
 from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 
-__all__ = ["EACH", "Steps", "place_of", "put", "steps_of"]
+__all__ = ["EACH", "Steps", "place_of", "put", "steps_of", "value_at"]
 
 #: A path: names of keys and of entries, and numbers of entries.
 Steps = tuple[str | int, ...]
@@ -95,6 +95,22 @@ def put(scenario: dict[str, Any], text: str, steps: Steps, value: object) -> Non
                 holder[place] = value
         else:
             holder[str(last)] = value
+
+
+def value_at(scenario: Mapping[str, Any], steps: Steps) -> Any:
+    """Return the value of a key; None if the scenario does not give it."""
+    value: Any = scenario
+    for step in steps:
+        if isinstance(value, list):
+            named = step if isinstance(step, int) else next(
+                (n for n, each in enumerate(value) if step in {EACH, _name(each)}), len(value)
+            )
+            value = value[named] if named < len(value) else None
+        elif isinstance(value, Mapping):
+            value = cast("Mapping[str, Any]", value).get(str(step))
+        else:
+            return None
+    return value
 
 
 def _holders(scenario: dict[str, Any], text: str, way: Steps, last: str | int) -> Iterator[Any]:

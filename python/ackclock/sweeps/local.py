@@ -5,22 +5,16 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Generator
+from typing import TypeAlias
 
 from ackclock.sweeps.blocks import Block, Part, Worker
 from ackclock.sweeps.plan import Plan
 
-__all__ = ["Engine", "Take", "run_local"]
+__all__ = ["Take", "cores", "run_local"]
 
 #: Returns the next block, of so many seconds; None if there is none left.
-Take = Callable[[], Block | None]
-
-
-class Engine(Protocol):
-    """Runs blocks somewhere, and yields the part of each as it is done."""
-
-    def __call__(self, plan: Plan, take: Take) -> Iterator[Part]: ...  # noqa: D102
+Take: TypeAlias = Callable[[], Block | None]
 
 
 class _Stopped(Exception):  # noqa: N818 - no error: nobody waits for the block any more
@@ -32,7 +26,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def run_local(plan: Plan, take: Take, threads: int | None = None) -> Iterator[Part]:
+def run_local(plan: Plan, take: Take, threads: int | None = None) -> Generator[Part]:
     """Run blocks on the cores of this machine, and yield their parts as they are done.
 
     The threads simulate without the interpreter. Live cells run one at a time.

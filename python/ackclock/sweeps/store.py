@@ -211,6 +211,16 @@ class Writer(Store):
         write_file(path, parquet(frame, {}), make_folder=True)
         return frame
 
+    def keep_index(self, frame: pl.DataFrame) -> None:
+        """Keep the cells that a search has tried, with their hashes, as those of the plan."""
+        path = self.path / "plans" / f"{self._plan.digest}-{self._core}{_laws(self._plan)}.parquet"
+        if path.is_file():
+            known = pl.read_parquet(path).drop("cell")
+            frame = pl.concat([known, frame.select(known.columns)])
+            frame = frame.unique("key", keep="first", maintain_order=True)
+        frame = frame.with_row_index("cell").select("cell", "key", pl.exclude("cell", "key"))
+        write_file(path, parquet(frame, {}), make_folder=True)
+
     def finished(self, *, retry: bool = False) -> set[str]:
         """Return the hashes of cells that need not be run: other writers' are seen, too.
 

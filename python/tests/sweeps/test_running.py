@@ -17,7 +17,7 @@ from ackclock.errors import BadInput
 from ackclock.sweeps.blocks import Block, Worker, lost
 from ackclock.sweeps.cells import Cells
 from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.running import Progress
+from ackclock.sweeps.work import Progress
 from ackclock.sweeps.store import Store, Writer
 from sweeps.plans import BASE, plan
 
