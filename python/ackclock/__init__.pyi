@@ -154,6 +154,7 @@ from .sweeps import (
     SweepResults as SweepResults,
     forecast as forecast,
     results as results,
+    search as search,
     sweep as sweep,
 )
 from .tables import (

@@ -37,6 +37,7 @@ from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver,
 from ackclock._cli_pairs import pairwise
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
+from ackclock._cli_search import search
 from ackclock._cli_suite import suite
 from ackclock._cli_sweep import results, sweep
 from ackclock._cli_theory import theory_app
@@ -549,6 +550,7 @@ app.command()(pairwise)
 app.command()(suite)
 app.command()(sweep)
 app.command()(results)
+app.command()(search)
 app.command()(export)
 app.command()(play)
 

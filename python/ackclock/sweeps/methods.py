@@ -83,6 +83,9 @@ class Evolution:
             elif self.drawn.random() < self.changes:
                 share += self.drawn.gauss(0.0, self.change)
             made.append(min(max(share, 0.0), math.nextafter(1.0, 0.0)))
+        if tuple(made) in {one, other}:
+            # A child that is its parent would be a point that was tried.
+            made[self.drawn.randrange(self.axes)] = self.drawn.random()
         return tuple(made)
 
 

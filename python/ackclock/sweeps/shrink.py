@@ -16,8 +16,9 @@ from typing import Any, cast
 
 from ackclock import _core
 from ackclock.errors import BadInput
-from ackclock.sweeps.keys import Steps
+from ackclock.sweeps.keys import Steps, place_of, put
 from ackclock.sweeps.methods import NONE
+from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.search import Found, Goal, score_scenario
 
 __all__ = ["Shrunk", "Trial", "compact_toml", "shrink"]
@@ -107,7 +108,17 @@ def shrink(
                 told(trial.tried, len(compact_toml(best).splitlines()))
         if json.dumps(best) == before:
             break
-    return Shrunk(best, trial.score(best), bound, trial.tried)
+    score = trial.score(best)
+    return Shrunk(_complete(best, found.plan, goal), score, bound, trial.tried)
+
+
+def _complete(scenario: dict[str, Any], plan: Plan, goal: Goal) -> dict[str, Any]:
+    """Return a scenario that can be run by itself: with the first level of what ``across`` varies."""
+    for axis in plan.axes:
+        if axis.name == goal.across and axis.levels:
+            for key, value in axis.settings(axis.levels[0]):
+                put(scenario, key, place_of(key, scenario), value)
+    return scenario
 
 
 def seconds_of(scenario: Mapping[str, Any]) -> float:
