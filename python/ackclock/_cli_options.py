@@ -11,7 +11,16 @@ from ackclock import _printing as printing
 from ackclock.errors import BadInput
 from ackclock.laws import load_law
 
-__all__ = ["AllowPrograms", "AsJson", "AsRoot", "Laws", "Receiver", "Sender", "load_laws", "named_laws"]
+__all__ = [
+    "AllowPrograms",
+    "AsJson",
+    "AsRoot",
+    "Laws",
+    "Receiver",
+    "Sender",
+    "load_laws",
+    "named_laws",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AllowPrograms = Annotated[

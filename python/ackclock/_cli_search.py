@@ -67,7 +67,8 @@ def search(
         found = run(
             read, out, scheduler=scheduler, threads=threads, laws=named_laws(law),
             progress=lambda now: status(
-                f"search {plan.stem}: {now.points:,} of {now.whole:,} points, best {_number(now.best)}"
+                f"search {plan.stem}: {now.points:,} of {now.whole:,} points, "
+                f"best {_number(now.best)}"
             ),
             told=printing.say,
         )  # fmt: skip
@@ -79,7 +80,9 @@ def search(
         printing.print_json(_as_json(found, small, paths[0]))
         return
     setting = ", ".join(f"{name} {label}" for name, label in found.setting.items())
-    printing.tell(f"{found.points:,} points, {found.cpu_s:,.1f} s of cores. Best: {found.score:.6g}.")
+    printing.tell(
+        f"{found.points:,} points, {found.cpu_s:,.1f} s of cores. Best: {found.score:.6g}."
+    )
     printing.tell(f"At {setting}.")
     printing.tell(f"Shrunk to a score of {small.score:.6g} (bound {small.bound:.6g}): {paths[0]}")
     for line in small.to_toml().splitlines():
@@ -93,7 +96,12 @@ def _as_json(found: Found, small: Shrunk, path: Path) -> dict[str, Any]:
         "score": found.score,
         "setting": dict(found.setting),
         "values": {k: v for k, v in found.values.items() if k not in found.setting},
-        "small": {"score": small.score, "bound": small.bound, "tried": small.tried, "file": str(path)},
+        "small": {
+            "score": small.score,
+            "bound": small.bound,
+            "tried": small.tried,
+            "file": str(path),
+        },
         "scenario": small.scenario,
     }
 

@@ -18,7 +18,7 @@ from ackclock.errors import BadInput
 if TYPE_CHECKING:
     import polars as pl
 
-    from ackclock.sweeps import Forecast, Progress, SweepResults
+    from ackclock.sweeps import Forecast, Progress
 
 __all__ = ["results", "sweep"]
 
@@ -31,8 +31,8 @@ Scheduler = Annotated[
     str | None,
     typer.Option(
         metavar="WHERE",
-        help="local:4 (so many processes), the address of a Dask scheduler such as tcp://host:8786, "
-        "or slurm. Default: the cores of this machine, in this process.",
+        help="local:4 (so many processes), the address of a Dask scheduler such as "
+        "tcp://host:8786, or slurm. Default: the cores of this machine, in this process.",
     ),
 ]
 
@@ -135,8 +135,8 @@ def _tell_forecast(found: Forecast, *, as_json: bool) -> None:
     left = found.cells - found.finished
     printing.tell(
         f"{found.cells:,} cells, {found.finished:,} finished. The {left:,} others take about "
-        f"{printing.span(found.left_s)} on {found.cores} cores: {1e3 * found.cell_s:,.3g} ms a cell, "
-        f"the mean of {found.sampled}."
+        f"{printing.span(found.left_s)} on {found.cores} cores: {1e3 * found.cell_s:,.3g} ms a "
+        f"cell, the mean of {found.sampled}."
     )
 
 
@@ -155,11 +155,15 @@ def results(
     ] = "mean",
     plot: Annotated[
         Literal["lines", "map", "cdf", "panels"] | None,
-        typer.Option(help="A figure of --value over --x, by --by; `panels` has one each of --panel."),
+        typer.Option(
+            help="A figure of --value over --x, by --by; `panels` has one each of --panel."
+        ),
     ] = None,
     value: Annotated[str | None, typer.Option(help="The column that is drawn.")] = None,
     x: Annotated[str | None, typer.Option("--x", help="The column of the axis.")] = None,
-    by: Annotated[str | None, typer.Option(help="The column of lines, or of the map's rows.")] = None,
+    by: Annotated[
+        str | None, typer.Option(help="The column of lines, or of the map's rows.")
+    ] = None,
     panel: Annotated[str | None, typer.Option(help="The column of panels.")] = None,
     label: Annotated[str | None, typer.Option(help="The name of the value in the figure.")] = None,
     factor: Annotated[float, typer.Option(help="A factor to the value, such as 1e-6.")] = 1.0,
@@ -167,7 +171,7 @@ def results(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the table (.parquet, .csv), or the figure (.svg, .pdf, .png), into this file.",
+            help="Write the table (.parquet, .csv) or the figure (.svg, .pdf, .png) to this file.",
         ),
     ] = None,
     cell: Annotated[
@@ -201,7 +205,9 @@ def results(
             raise BadInput("--plot: expected --value and --out beside it")
         from ackclock.plots import save
 
-        save(found.plot(plot, value=value, x=x, by=by, panel=panel, label=label, factor=factor), out)
+        save(
+            found.plot(plot, value=value, x=x, by=by, panel=panel, label=label, factor=factor), out
+        )
         printing.tell(f"The figure: {out}")
     elif sql is not None or pivot is not None:
         frame = found.sql(sql) if sql is not None else found.pivot(*(pivot or ("", "", "")), how)
@@ -220,7 +226,9 @@ def _tell_frame(frame: pl.DataFrame, out: Path | None, *, as_json: bool) -> None
         printing.tell(f"{frame.height:,} rows: {out}")
         return
     if as_json:
-        printing.print_json([dict(zip(frame.columns, _plain(row), strict=True)) for row in frame.rows()])
+        printing.print_json(
+            [dict(zip(frame.columns, _plain(row), strict=True)) for row in frame.rows()]
+        )
         return
     from rich.table import Table
 
@@ -259,16 +267,25 @@ def _shown(cell: object) -> str:
 def _tell_summary(summary: dict[str, Any]) -> None:
     from rich.table import Table
 
-    status = ", ".join(f"{count:,} {word}" for word, count in summary["status"].items()) or "none yet"
-    axes = ", ".join(f"{name} ({count})" for name, count in summary["axes"].items()) or "the seed alone"
+    status = (
+        ", ".join(f"{count:,} {word}" for word, count in summary["status"].items()) or "none yet"
+    )
+    axes = (
+        ", ".join(f"{name} ({count})" for name, count in summary["axes"].items())
+        or "the seed alone"
+    )
     title = f"{summary['title']}: " if summary["title"] else ""
-    printing.tell(f"{title}{summary['cells']:,} cells; {status}. Varied: {axes}; seeds: {summary['seeds']}.")
+    printing.tell(
+        f"{title}{summary['cells']:,} cells; {status}. Varied: {axes}; seeds: {summary['seeds']}."
+    )
     if summary["values"]:
         table = Table()
         for head in ("value", "cells", "least", "median", "most"):
             table.add_column(head, justify="left" if head == "value" else "right")
         for name, row in summary["values"].items():
-            table.add_row(name, f"{row['cells']:,}", *(_shown(row[k]) for k in ("min", "median", "max")))
+            table.add_row(
+                name, f"{row['cells']:,}", *(_shown(row[k]) for k in ("min", "median", "max"))
+            )
         printing.print_table(table)
     for reason, count in summary["reasons"].items():
         printing.say(f"{count:,} cells: {reason}")

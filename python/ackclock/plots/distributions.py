@@ -82,7 +82,9 @@ def distribution(
         groups.append(("", known[value].cast(pl.Float64).to_numpy()))
     else:
         counted = known.with_columns(pl.col(by).cast(pl.String)).group_by(by, maintain_order=True)
-        named = [(level_name(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted]
+        named = [
+            (level_name(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted
+        ]
         groups += sorted(named, key=lambda group: -group[1].size)[:_MOST_GROUPS]
     with styled():
         made, axes = figure(2.7)

@@ -69,7 +69,11 @@ def panels(
             one: Axes = axes[place // wide][place % wide]
             _lines(one, table, of, x, value, by, names, factor)
             if panel is not None:
-                words = f"{plain_name(panel)} {level_name(name)}" if is_number(name) else level_name(name)
+                words = (
+                    f"{plain_name(panel)} {level_name(name)}"
+                    if is_number(name)
+                    else level_name(name)
+                )
                 one.set_title(plain_name(words), parse_math=False)
             elif title:
                 one.set_title(title)

@@ -1,9 +1,10 @@
-"""Sweeps: plans of many runs, where they are run, their store, and the search for what breaks a sender.
+"""Sweeps: plans of many runs, their store, and the search for what breaks a sender.
 
 ``keys`` finds keys of a scenario by dotted paths, ``axes`` and ``plan`` read plans, ``cells`` has
 their cells and hashes, ``values`` what is kept of a run, ``blocks`` runs cells, ``store`` is what
 they leave, ``local`` and ``cluster`` are where they are run, ``running`` brings these together and
-``results`` asks the store.
+``results`` asks the store. ``search`` looks for the worst setting by one of ``methods``, ``shrink``
+makes it small, and ``corpus`` keeps it.
 """
 
 from ackclock.extras import needed

@@ -197,7 +197,9 @@ def _of_values(name: str, keys: tuple[str, ...], values: object, where: str) -> 
         return Axis(name, keys, labels)
     labels = tuple(_label(each) for each in found)
     _expect_distinct(labels, where)
-    sets = {label: dict.fromkeys(keys, each) for label, each in zip(labels, found, strict=True)}
+    sets: dict[Label, Mapping[str, Any]] = {
+        label: dict.fromkeys(keys, each) for label, each in zip(labels, found, strict=True)
+    }
     return Axis(name, keys, labels, sets=sets)
 
 
@@ -211,7 +213,9 @@ def _of_cases(name: str, table: Mapping[str, Any], where: str) -> Axis:
     sets: dict[Label, Mapping[str, Any]] = {}
     for label, case in cast("Mapping[str, Any]", cases).items():
         if not isinstance(case, Mapping):
-            raise BadInput(f"{where}.cases.{label}: found {of_type(case)}, expected a table of keys")
+            raise BadInput(
+                f"{where}.cases.{label}: found {of_type(case)}, expected a table of keys"
+            )
         sets[label] = dict(cast("Mapping[str, Any]", case))
     return Axis(name, (), tuple(sets), sets=sets)
 
@@ -220,7 +224,9 @@ def _of_range(name: str, keys: tuple[str, ...], table: Mapping[str, Any], where:
     low, unit = _quantity(table["from"], f"{where}.from")
     high, other = _quantity(table["to"], f"{where}.to")
     if unit != other:
-        raise BadInput(f"{where}: `from` is in `{unit or 'no unit'}` and `to` in `{other or 'none'}`")
+        raise BadInput(
+            f"{where}: `from` is in `{unit or 'no unit'}` and `to` in `{other or 'none'}`"
+        )
     if not low < high:
         raise BadInput(f"{where}: `to` is not above `from`")
     scale = table.get("scale", "linear")

@@ -84,13 +84,13 @@ class Cells:
 
     def rows(self, frame: pl.DataFrame) -> Iterator[Row]:
         """Yield the cells of rows of :attr:`frame`."""
-        yield from frame.select(*(axis.name for axis in self.plan.axes), "seed").iter_rows(named=True)
+        yield from frame.select(*(axis.name for axis in self.plan.axes), "seed").iter_rows(
+            named=True
+        )
 
     def columns(self, rows: Sequence[Row]) -> pl.DataFrame:
         """Return the columns of :attr:`frame` for these cells, but for ``cell``."""
-        parts = [
-            _columns(axis, [row[axis.name] for row in rows]) for axis in self.plan.axes
-        ]
+        parts = [_columns(axis, [row[axis.name] for row in rows]) for axis in self.plan.axes]
         seeds = pl.DataFrame({"seed": pl.Series([row["seed"] for row in rows], dtype=pl.UInt64)})
         return pl.concat([*parts, seeds], how="horizontal")
 
@@ -151,12 +151,14 @@ def _filled(value: Any, row: Row) -> Any:
 
 def _label(name: str, row: Row) -> Label:
     if name not in row or name == "seed":
-        raise BadInput(f"axes: `{{{name}}}`: no axis has this name{nearest(name, set(row) - {'seed'})}")
+        raise BadInput(
+            f"axes: `{{{name}}}`: no axis has this name{nearest(name, set(row) - {'seed'})}"
+        )
     return row[name]
 
 
 def identity(plan: Plan, texts: Sequence[str]) -> list[str]:
-    """Return the hashes of scenarios: of what is run, of the core that runs it, and of what is kept."""
+    """Return the hashes of scenarios, each with the core that runs it and with what is kept."""
     about = f"{plan.on} {_core_id(plan)} {plan.reducer}"
     found = []
     for text, (canonical, _) in zip(texts, _core.canonical(list(texts)), strict=True):
@@ -187,7 +189,8 @@ def _settings(plan: Plan) -> pl.DataFrame:
     if sampled and not plan.samples:
         name = sampled[0].name
         raise BadInput(
-            f"axes.{name}: a range without `count` or `step` is sampled, expected `samples` in the plan"
+            f"axes.{name}: a range without `count` or `step` is sampled, expected `samples` in the "
+            "plan"
         )
     size = plan.samples or 1
     for axis in plan.axes:
@@ -196,11 +199,14 @@ def _settings(plan: Plan) -> pl.DataFrame:
         raise BadInput(f"plan: {size:,} settings, more than {_MOST_CELLS:,}")
     for axis in plan.axes:
         if axis.levels is not None:
-            found = found.join(_columns(axis, axis.levels), how="cross", maintain_order="left_right")
+            found = found.join(
+                _columns(axis, axis.levels), how="cross", maintain_order="left_right"
+            )
     if sampled:
         points = latin_hypercube(plan.samples, len(sampled), plan.sample_seed)
         parts = [
-            _columns(axis, [axis.at(point[n]) for point in points]) for n, axis in enumerate(sampled)
+            _columns(axis, [axis.at(point[n]) for point in points])
+            for n, axis in enumerate(sampled)
         ]
         found = found.join(
             pl.concat(parts, how="horizontal"), how="cross", maintain_order="left_right"
@@ -214,7 +220,11 @@ def _is_of(column: str, axis: Axis, plan: Plan) -> bool:
     if column == axis.name:
         return True
     owner = max(
-        (each.name for each in plan.axes if column == each.name or column.startswith(f"{each.name}_")),
+        (
+            each.name
+            for each in plan.axes
+            if column == each.name or column.startswith(f"{each.name}_")
+        ),
         key=len,
         default="",
     )
@@ -268,7 +278,7 @@ def _condition(text: str, settings: pl.DataFrame) -> pl.Expr:
     except (pl.exceptions.PolarsError, TypeError) as error:
         raise BadInput(f"where: `{text}`: {first_line(error)}") from None
     if kind != pl.Boolean:
-        raise BadInput(f"where: `{text}` is no condition, expected one such as \"rate_bps\" > 1e6")
+        raise BadInput(f'where: `{text}` is no condition, expected one such as "rate_bps" > 1e6')
     return expression
 
 

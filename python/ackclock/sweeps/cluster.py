@@ -7,6 +7,7 @@ out again once it is back. Results come to this process, which alone writes into
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import math
@@ -18,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Event
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import api
 from ackclock.errors import BadInput, UnfinishedError
@@ -62,10 +63,14 @@ class _Asked:
 class _Crew:
     """The blocks that are given out."""
 
-    given: dict[Future, Block] = field(default_factory=dict["Future", Block])
+    given: dict[Future[Part], Block] = field(default_factory=dict["Future[Part]", Block])
     again: list[Block] = field(default_factory=list[Block])
     tries: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
     ended: Event = field(default_factory=Event)
+
+    def told(self, _future: Future[Part]) -> None:
+        """Say that a block has ended, somehow."""
+        self.ended.set()
 
 
 def run_on_cluster(
@@ -92,7 +97,7 @@ def run_on_cluster(
         The scheduler went away and did not come back.
     """
     with needed("sweep --scheduler needs", "distributed", extra="dask"):
-        from distributed import Client  # noqa: F401, PLC0415
+        importlib.import_module("distributed")
     asked = _Asked(plan.to_json(), tuple(plan.laws.items()), api.build_id())
     crew = _Crew()
     with ExitStack() as held:
@@ -132,14 +137,16 @@ def _quiet() -> Generator[None]:
 
 def _give(client: Client, work: Work, crew: _Crew, asked: _Asked) -> None:
     """Give out as many blocks as the workers can have."""
-    cores = sum(worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values())
+    cores = sum(
+        worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()
+    )
     work.spread(cores, BLOCK_S)
     while len(crew.given) < max(_AHEAD * cores, 1):
         block = crew.again.pop() if crew.again else work.take()
         if block is None:
             return
         future = client.submit(_run, asked, block, pure=False)
-        future.add_done_callback(lambda _: crew.ended.set())
+        future.add_done_callback(crew.told)
         crew.given[future] = block
 
 
@@ -233,7 +240,8 @@ def cluster(scheduler: str) -> Generator[str]:
         yield scheduler
     else:
         raise BadInput(
-            f"scheduler: `{scheduler}`, expected local:4, an address such as tcp://host:8786, or slurm"
+            f"scheduler: `{scheduler}`, expected local:4, an address such as tcp://host:8786, or "
+            "slurm"
         )
 
 
@@ -247,20 +255,21 @@ def _number(text: str, scheduler: str) -> int:
 def _local(workers: int) -> Generator[str]:
     from distributed import LocalCluster  # noqa: PLC0415
 
-    with LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
-        memory_limit=0, silence_logs=logging.CRITICAL,
-    ) as cluster:  # fmt: skip
-        yield cluster.scheduler_address
+    made: Any = LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
+        dashboard_address=cast("str", None), silence_logs=logging.CRITICAL,
+    )  # fmt: skip
+    with made:
+        yield made.scheduler_address
 
 
 @contextmanager
 def _slurm(jobs: int) -> Generator[str]:
     with needed("sweep --scheduler slurm needs", "dask_jobqueue", extra="slurm"):
-        from dask_jobqueue import SLURMCluster  # noqa: PLC0415
+        jobqueue: Any = importlib.import_module("dask_jobqueue")
     # Queue, cores, memory and time of a job stand in the user's jobqueue.yaml.
     try:
-        cluster: Any = SLURMCluster()
+        cluster = jobqueue.SLURMCluster()
     except ValueError as error:
         raise BadInput(f"scheduler: slurm: {' '.join(str(error).split())}") from None
     with cluster:

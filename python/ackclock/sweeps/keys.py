@@ -1,4 +1,4 @@
-"""Keys of a scenario by dotted paths: ``bottleneck.rate``, ``flow.cubic.variant``, ``flow[0].start``."""
+"""Keys of a scenario by dotted paths: ``bottleneck.rate``, ``flow.cubic.variant``."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def place_of(text: str, scenario: Mapping[str, Any]) -> Steps:
     if first in _of_topologies():
         return ("topology", *steps)
     known = [*sorted(_roots()), *sorted(_of_topologies())]
-    raise BadInput(f"`{text}`: no key of a scenario begins with `{first}`{nearest(str(first), known)}")
+    raise BadInput(
+        f"`{text}`: no key of a scenario begins with `{first}`{nearest(str(first), known)}"
+    )
 
 
 def put(scenario: dict[str, Any], text: str, steps: Steps, value: object) -> None:
@@ -102,8 +104,12 @@ def value_at(scenario: Mapping[str, Any], steps: Steps) -> Any:
     value: Any = scenario
     for step in steps:
         if isinstance(value, list):
-            named = step if isinstance(step, int) else next(
-                (n for n, each in enumerate(value) if step in {EACH, _name(each)}), len(value)
+            named = (
+                step
+                if isinstance(step, int)
+                else next(
+                    (n for n, each in enumerate(value) if step in {EACH, _name(each)}), len(value)
+                )
             )
             value = value[named] if named < len(value) else None
         elif isinstance(value, Mapping):
@@ -137,7 +143,9 @@ def _places(entries: list[Any], text: str, step: str | int) -> Iterator[int]:
         yield from range(len(entries))
     elif isinstance(step, int):
         if step > len(entries):
-            raise BadInput(f"`{text}`: there are {len(entries)} entries, and none has the number {step}")
+            raise BadInput(
+                f"`{text}`: there are {len(entries)} entries, and none has the number {step}"
+            )
         if step == len(entries):
             entries.append({})
         yield step

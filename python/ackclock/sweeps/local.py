@@ -31,52 +31,70 @@ def run_local(plan: Plan, take: Take, threads: int | None = None) -> Generator[P
 
     The threads simulate without the interpreter. Live cells run one at a time.
     """
-    count = 1 if plan.on == "live" else threads or cores()
-    stop = threading.Event()
-    results: queue.Queue[Part | BaseException | None] = queue.Queue(maxsize=2 * count)
-    lock = threading.Lock()
-
-    def alive(_: int) -> None:
-        if stop.is_set():
-            raise _Stopped
-
-    def put(result: Part | BaseException | None) -> None:
-        while not stop.is_set():
-            try:
-                results.put(result, timeout=0.1)
-            except queue.Full:
-                continue
-            return
-
-    def work() -> None:
-        try:
-            worker = Worker(plan)
-            while not stop.is_set():
-                with lock:
-                    block = take()
-                if block is None:
-                    break
-                put(worker.run(block, alive))
-        except _Stopped:
-            pass
-        except BaseException as error:  # noqa: BLE001 - it is raised where results are awaited
-            put(error)
-        put(None)
-
-    crew = [threading.Thread(target=work, name=f"sweep-{n}", daemon=True) for n in range(count)]
-    for each in crew:
-        each.start()
-    left = count
+    crew = _Crew(plan, take, 1 if plan.on == "live" else threads or cores())
     try:
+        yield from crew.parts()
+    finally:
+        crew.end()
+
+
+class _Crew:
+    """Threads that take blocks, and what they leave."""
+
+    def __init__(self, plan: Plan, take: Take, count: int) -> None:
+        self._plan, self._take = plan, take
+        self._stop = threading.Event()
+        self._taking = threading.Lock()
+        # A thread that is far ahead of the store waits.
+        self._results: queue.Queue[Part | BaseException | None] = queue.Queue(maxsize=2 * count)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"sweep-{n}", daemon=True)
+            for n in range(count)
+        ]
+        for each in self._threads:
+            each.start()
+
+    def parts(self) -> Generator[Part]:
+        """Yield parts until no block is left; raise what a thread could not go on with."""
+        left = len(self._threads)
         while left:
-            result = results.get()
+            result = self._results.get()
             if isinstance(result, BaseException):
                 raise result
             if result is None:
                 left -= 1
             else:
                 yield result
-    finally:
-        stop.set()
-        for each in crew:
+
+    def end(self) -> None:
+        """End the runs under way, and wait for the threads."""
+        self._stop.set()
+        for each in self._threads:
             each.join()
+
+    def _work(self) -> None:
+        try:
+            worker = Worker(self._plan)
+            while not self._stop.is_set():
+                with self._taking:
+                    block = self._take()
+                if block is None:
+                    break
+                self._put(worker.run(block, self._alive))
+        except _Stopped:
+            pass
+        except BaseException as error:  # noqa: BLE001 - it is raised where results are awaited
+            self._put(error)
+        self._put(None)
+
+    def _alive(self, _: int) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+
+    def _put(self, result: Part | BaseException | None) -> None:
+        while not self._stop.is_set():
+            try:
+                self._results.put(result, timeout=0.1)
+            except queue.Full:
+                continue
+            return

@@ -135,7 +135,10 @@ class Bandit:
             asked[place] += 1
             box = self.boxes[place]
             points.append(
-                tuple(a + (b - a) * self.drawn.random() for a, b in zip(box.low, box.high, strict=True))
+                tuple(
+                    a + (b - a) * self.drawn.random()
+                    for a, b in zip(box.low, box.high, strict=True)
+                )
             )
         return points
 
@@ -190,7 +193,7 @@ def _anywhere(axes: int, drawn: Random) -> Point:
 
 
 #: The methods by their names.
-METHODS: Mapping[str, type[RandomPoints] | type[Evolution] | type[Bandit]] = {
+METHODS: Mapping[str, type[RandomPoints | Evolution | Bandit]] = {
     "random": RandomPoints,
     "evolution": Evolution,
     "bandit": Bandit,

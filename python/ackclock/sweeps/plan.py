@@ -90,8 +90,8 @@ class Plan:
     limits
         The most that a cell may take.
     laws
-        Laws of one's own, by their names: files. A file of a plan has none, as it is data, and a law
-        is a program.
+        Laws of one's own, by their names: files. A file of a plan has none, as it is data, and a
+        law is a program.
     title
         The title.
     search
@@ -120,9 +120,11 @@ class Plan:
             return plan
         if isinstance(plan, Mapping):
             return cls.from_dict(plan)
-        if isinstance(plan, str | os.PathLike):
-            return cls.from_file(plan)
-        raise BadInput(f"plan: found {of_type(plan)}, expected a plan, a table or the name of a file")
+        if not isinstance(cast("object", plan), str | os.PathLike):
+            raise BadInput(
+                f"plan: found {of_type(plan)}, expected a plan, a table or the name of a file"
+            )
+        return cls.from_file(plan)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Self:
@@ -332,7 +334,9 @@ def _values(value: object) -> Mapping[str, str]:
         if not _NAME.fullmatch(name):
             raise BadInput(f"values.{name}: expected a name of letters, digits and `_`")
     if not found:
-        raise BadInput('values: expected one value or more, such as goodput_bps = "SUM(goodput_bps) FROM flows"')
+        raise BadInput(
+            'values: expected one value or more, such as use = "MAX(utilisation) FROM links"'
+        )
     return found
 
 

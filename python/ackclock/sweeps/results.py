@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
@@ -48,7 +48,7 @@ class SweepResults:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """A row a cell that is finished: ``cell``, ``key``, settings, ``status``, ``reason``, values.
+        """A row a finished cell: ``cell``, ``key``, settings, ``status``, ``reason``, values.
 
         The rows are in the order of the plan, whatever ran them and when.
         """
@@ -78,9 +78,10 @@ class SweepResults:
             known = self.store.names() or ["none; `keep` in the plan says which"]
             raise BadInput(f"table: `{name}` was not kept{nearest(name, known)}")
         index = self.store.index(self.plan)
-        rows = found.rename({each: f"{each}_" for each in found.columns if each in index.columns and each != "key"})
-        joined = index.join(rows, on="key", how="inner", maintain_order="left_right")
-        return joined
+        rows = found.rename(
+            {each: f"{each}_" for each in found.columns if each in index.columns and each != "key"}
+        )
+        return index.join(rows, on="key", how="inner", maintain_order="left_right")
 
     def sql(self, query: str) -> pl.DataFrame:
         """Answer a question in SQL over the table ``cells``, and over each table that was kept.
@@ -93,7 +94,7 @@ class SweepResults:
         tables: dict[str, Any] = {name: self.table(name) for name in self.store.names()}
         try:
             with pl.SQLContext({"cells": self.frame, **tables}, eager=True) as context:
-                return cast("pl.DataFrame", context.execute(query))
+                return context.execute(query)
         except (pl.exceptions.PolarsError, TypeError) as error:
             raise BadInput(f"sql: {first_line(error)}") from None
 
@@ -137,8 +138,8 @@ class SweepResults:
         ----------
         kind
             ``lines``: means with 95 % intervals over ``x``, a line each of ``by``. ``map``: a map
-            over ``x`` and ``by``. ``cdf``: the distribution, a line each of ``by``. ``panels``: lines
-            in a panel each of ``panel``.
+            over ``x`` and ``by``. ``cdf``: the distribution, a line each of ``by``. ``panels``:
+            lines in a panel each of ``panel``.
         value
             The column of values.
         x, by, panel
@@ -167,7 +168,9 @@ class SweepResults:
         assert x is not None  # noqa: S101 - every other kind needs it
         if kind == "map":
             assert by is not None  # noqa: S101
-            return plots.heat_map(table, x=x, y=by, value=value, label=label, title=title, factor=factor)
+            return plots.heat_map(
+                table, x=x, y=by, value=value, label=label, title=title, factor=factor
+            )
         return plots.panels(
             table, x=x, value=value, by=by, panel=panel if kind == "panels" else None,
             label=label, title=title, factor=factor,
@@ -193,9 +196,7 @@ class SweepResults:
             "title": self.plan.title,
             "cells": self.cells,
             "status": dict(counted.iter_rows()),
-            "axes": {
-                axis.name: frame[axis.name].n_unique() for axis in self.plan.axes
-            },
+            "axes": {axis.name: frame[axis.name].n_unique() for axis in self.plan.axes},
             "seeds": len(self.plan.seeds),
             "values": values,
             "reasons": dict(reasons.head(5).iter_rows()),
@@ -227,7 +228,9 @@ class SweepResults:
 
     def __repr__(self) -> str:
         """Return the folder and the number of cells."""
-        return f"SweepResults({os.fspath(self.store.path)!r}: {len(self):,} of {self.cells:,} cells)"
+        return (
+            f"SweepResults({os.fspath(self.store.path)!r}: {len(self):,} of {self.cells:,} cells)"
+        )
 
     def _repr_html_(self) -> str:
         frame = self.frame.drop("key", "reason")

@@ -94,7 +94,11 @@ class Goal:
         numbers: dict[str, int] = {}
         for word, default, least in (("points", _POINTS, 1), ("seed", 0, 0), ("batch", _BATCH, 1)):
             value = table.get(word, default)
-            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MOST_POINTS:
+            if (
+                not isinstance(value, int)
+                or isinstance(value, bool)
+                or not least <= value <= _MOST_POINTS
+            ):
                 raise BadInput(f"search.{word}: expected a whole number of at least {least}")
             numbers[word] = value
         stop = table.get("stop")
@@ -208,7 +212,11 @@ class Judge:
         """Return the cells of a setting: every level of ``across`` with every seed."""
         levels = self._across.levels if self._across is not None else (None,)
         return [
-            {**setting, **({} if self._across is None else {self._across.name: level}), "seed": seed}
+            {
+                **setting,
+                **({} if self._across is None else {self._across.name: level}),
+                "seed": seed,
+            }
             for level in levels or ()
             for seed in self.plan.seeds
         ]
@@ -217,7 +225,9 @@ class Judge:
         """Return the score of each setting, and the columns from which it was computed."""
         allowed = self._allowed(settings)
         if not all(allowed):
-            told = iter(self.scores([each for each, yes in zip(settings, allowed, strict=True) if yes]))
+            told = iter(
+                self.scores([each for each, yes in zip(settings, allowed, strict=True) if yes])
+            )
             return [next(told) if yes else (NONE, {}) for yes in allowed]
         if not settings:
             return []
@@ -267,7 +277,9 @@ class Judge:
     def close(self) -> None:
         """Keep which cells were tried beside the plan."""
         if self._index:
-            self._store.keep_index(pl.concat(self._index).unique("key", keep="first", maintain_order=True))
+            self._store.keep_index(
+                pl.concat(self._index).unique("key", keep="first", maintain_order=True)
+            )
 
 
 def means(
@@ -321,7 +333,9 @@ def _columns_of(plan: Plan, goal: Goal, scenario: Mapping[str, Any]) -> dict[str
         found[axis.name] = label
         if end is not None:
             number = None if label is None else numbers([label])
-            found[f"{axis.name}_{end[0]}"] = number[1][label] if number and label is not None else None
+            found[f"{axis.name}_{end[0]}"] = (
+                number[1][label] if number and label is not None else None
+            )
     return found
 
 
@@ -338,7 +352,9 @@ def score_of(goal: Goal, columns: Mapping[str, Any]) -> float:
         (found,) = frame.select(pl.sql_expr(goal.score).cast(pl.Float64).alias("score"))["score"]
     except pl.exceptions.ColumnNotFoundError as error:
         word = unknown_column(error)
-        raise BadInput(f"search: `{goal.score}`: no column `{word}`{nearest(word, columns)}") from None
+        raise BadInput(
+            f"search: `{goal.score}`: no column `{word}`{nearest(word, columns)}"
+        ) from None
     except (pl.exceptions.PolarsError, TypeError) as error:
         raise BadInput(f"search: `{goal.score}`: {first_line(error)}") from None
     return NONE if found is None or not math.isfinite(found) else float(found)
@@ -360,8 +376,8 @@ def search(
 ) -> Found:
     """Search the settings of a plan for the one with the largest or the least score.
 
-    Every cell goes into the store. A search that was interrupted goes on, as it is a function of the
-    plan: its first points are in the store.
+    Every cell goes into the store. A search that was interrupted goes on, as it is a function of
+    the plan: its first points are in the store.
 
     Parameters
     ----------
@@ -444,4 +460,3 @@ def _scenario(judge: Judge, setting: Mapping[str, Label]) -> Mapping[str, Any]:
     """Return the scenario of a setting, without what ``across`` varies."""
     cells = Cells(replace(judge.plan, axes=tuple(judge.axes)))
     return json.loads(cells.text({**setting, "seed": judge.plan.seeds[0]}))
-

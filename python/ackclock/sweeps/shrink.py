@@ -113,7 +113,7 @@ def shrink(
 
 
 def _complete(scenario: dict[str, Any], plan: Plan, goal: Goal) -> dict[str, Any]:
-    """Return a scenario that can be run by itself: with the first level of what ``across`` varies."""
+    """Return a scenario that can be run alone: with the first level of what ``across`` varies."""
     for axis in plan.axes:
         if axis.name == goal.across and axis.levels:
             for key, value in axis.settings(axis.levels[0]):
@@ -152,7 +152,9 @@ def _as_far_as(
 
 def _without(scenario: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the scenario without each of its keys and entries, the largest first."""
-    places = sorted(_places(scenario), key=lambda place: (-len(json.dumps(_at(scenario, place))), place))
+    places = sorted(
+        _places(scenario), key=lambda place: (-len(json.dumps(_at(scenario, place))), place)
+    )
     for place in places:
         changed = copy.deepcopy(scenario)
         holder = _at(changed, place[:-1])
@@ -238,8 +240,11 @@ def compact_toml(scenario: Mapping[str, Any]) -> str:
 def _inline(value: Any) -> str:
     if isinstance(value, Mapping):
         items = cast("Mapping[str, Any]", value).items()
-        return "{ " + ", ".join(f"{key} = {_inline(each)}" for key, each in items) + " }" if items else "{}"
+        return (
+            "{ " + ", ".join(f"{key} = {_inline(each)}" for key, each in items) + " }"
+            if items
+            else "{}"
+        )
     if isinstance(value, list):
         return "[" + ", ".join(_inline(each) for each in cast("Sequence[Any]", value)) + "]"
     return json.dumps(value, ensure_ascii=False)
-

@@ -88,7 +88,7 @@ class Store:
         return frame
 
     def table(self, name: str) -> pl.DataFrame | None:
-        """Return the rows of a kept table, of cells that came to their end; None if it was not kept."""
+        """Return the rows of a kept table, of cells that are there; None if it was not kept."""
         folder = self.path / "tables" / name
         return self._read(lambda: _rows_of_cells(_parts(folder), _parts(self.path / "cells")))
 
@@ -102,7 +102,7 @@ class Store:
         return _parts(self.path / "cells")
 
     def _read(self, read: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
-        """Return what ``read`` does, again where another process has just brought parts together."""
+        """Return what ``read`` does; again where another process has brought parts together."""
         for _ in range(_TRIES - 1):
             with suppress(FileNotFoundError):
                 return read()
@@ -288,7 +288,7 @@ def _rows_of_cells(tables: Sequence[Path], cells: Sequence[Path]) -> pl.DataFram
 
 
 def _parts(folder: Path) -> list[Path]:
-    """Return the parts below a folder; a name that begins with a dot is one of an unfinished file."""
+    """Return the parts below a folder; a name with a dot first is an unfinished file's."""
     if not folder.is_dir():
         return []
     return sorted(part for part in folder.rglob("*.parquet") if not part.name.startswith("."))
@@ -320,4 +320,3 @@ def _laws(plan: Plan) -> str:
         return ""
     content = [Path(path).read_bytes() for _, path in sorted(plan.laws.items())]
     return "-" + hashlib.sha256(b" ".join(content)).hexdigest()[:8]
-

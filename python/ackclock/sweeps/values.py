@@ -118,8 +118,8 @@ class Values:
             kind = found.schema[value.name]
             if kind.is_nested():
                 raise BadInput(
-                    f"values.{value.name}: `{value.what}` is a list in each cell, expected one value, "
-                    "such as SUM(...), AVG(...) or MAX(...)"
+                    f"values.{value.name}: `{value.what}` is a list in each cell, expected one "
+                    "value, such as SUM(...), AVG(...) or MAX(...)"
                 )
 
     def reduce(self, run: Run, cells: pl.DataFrame) -> pl.DataFrame:

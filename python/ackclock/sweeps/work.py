@@ -130,5 +130,12 @@ class Work:
         rate = (self._done - self._begun) / max(took, 1e-9)
         left = self._whole - self._done
         self._progress(
-            Progress(self._done, self._whole, self._ran, self._failed, rate, left / rate if rate else None)
+            Progress(
+                self._done,
+                self._whole,
+                self._ran,
+                self._failed,
+                rate,
+                left / rate if rate else None,
+            )
         )

@@ -97,7 +97,9 @@ def test_a_latin_hypercube_has_one_point_in_each_part() -> None:
 def test_two_spellings_of_a_cell_have_one_hash_and_titles_have_none() -> None:
     one = Cells(Plan.from_dict(plan(axes={"rate": ["2 Mbit/s"]}, seeds=1))).keys()
     other = dict(BASE, title="another")
-    two = Cells(Plan.from_dict(plan(axes={"rate": ["2000 kbit/s"]}, seeds=1, scenario=other))).keys()
+    two = Cells(
+        Plan.from_dict(plan(axes={"rate": ["2000 kbit/s"]}, seeds=1, scenario=other))
+    ).keys()
     assert one.to_list() == two.to_list()
     kept = Cells(Plan.from_dict(plan(axes={"rate": ["2 Mbit/s"]}, seeds=1, keep=["links"]))).keys()
     assert one.to_list() != kept.to_list()
@@ -122,7 +124,9 @@ def test_a_plan_read_again_is_the_plan() -> None:
 
 def test_a_scenario_may_be_a_file_beside_the_plan(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text(ac.Scenario.from_dict(BASE).to_toml(), encoding="utf-8")
-    (tmp_path / "plan.toml").write_text('scenario = "base.toml"\nseeds = [3, 5]\n', encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(
+        'scenario = "base.toml"\nseeds = [3, 5]\n', encoding="utf-8"
+    )
     read = Plan.from_file(tmp_path / "plan.toml")
     assert read.seeds == (3, 5)
     assert len(Cells(read)) == 2
@@ -136,13 +140,19 @@ def test_a_scenario_may_be_a_file_beside_the_plan(tmp_path: Path) -> None:
         ({"on": "life"}, "on: `life` is no substrate (did you mean `live`?)"),
         ({"keep": ["flow"]}, "keep: `flow` is not a table (did you mean `flows`?)"),
         ({"limits": {"tiem": "1 s"}}, "limits: unknown key `tiem` (did you mean `time`?)"),
-        ({"axes": {"botleneck.rate": ["1 Mbit/s"]}}, "axes.botleneck.rate: `botleneck.rate`: no key"),
+        (
+            {"axes": {"botleneck.rate": ["1 Mbit/s"]}},
+            "axes.botleneck.rate: `botleneck.rate`: no key",
+        ),
         ({"axes": {"flow.b.variant": ["cubic"]}}, "no entry has the name `b`"),
         ({"axes": {"flow.a.varient": ["cubic"]}}, "did you mean `variant`"),
         ({"axes": {"flow.a.variant": ["cubic", "cubc"]}}, "axes.flow.a.variant: "),
         ({"axes": {"rtt": []}}, "axes.rtt: expected a list of one value or more"),
         ({"axes": {"rtt": {"from": "1 ms", "to": "1 s", "cuont": 3}}}, "did you mean `count`"),
-        ({"axes": {"rtt": {"from": "1 ms", "to": "1 Mbit/s", "count": 3}}}, "axes.rtt: `from` is in"),
+        (
+            {"axes": {"rtt": {"from": "1 ms", "to": "1 Mbit/s", "count": 3}}},
+            "axes.rtt: `from` is in",
+        ),
         ({"axes": {"rtt": {"from": "1 ms", "to": "9 ms"}}}, "expected `samples`"),
         ({"axes": {"rtt": ["10 ms", "10 ms"]}}, "axes.rtt: `10 ms` stands twice"),
         ({"where": "rtt_ss > 1"}, "unknown column `rtt_ss` (did you mean `rtt_s`?)"),

@@ -17,8 +17,8 @@ from ackclock.errors import BadInput
 from ackclock.sweeps.blocks import Block, Worker, lost
 from ackclock.sweeps.cells import Cells
 from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.work import Progress
 from ackclock.sweeps.store import Store, Writer
+from ackclock.sweeps.work import Progress
 from sweeps.plans import BASE, plan
 
 
@@ -106,7 +106,9 @@ def test_values_take_conditions_measures_and_one_another(tmp_path: Path) -> None
     )
     (row,) = found.frame.to_dicts()
     run = ac.simulate(ac.Scenario.from_dict(base))
-    late = {each["flow"]: each["goodput_bps"] for each in run.rows("flows") if each["measure"] == "late"}
+    late = {
+        each["flow"]: each["goodput_bps"] for each in run.rows("flows") if each["measure"] == "late"
+    }
     assert (row["a_bps"], row["b_bps"]) == (late["a"], late["b"])
     assert row["share"] == late["a"] / (late["a"] + late["b"])
     assert row["of_rate"] == late["a"] / 2e6
@@ -139,7 +141,9 @@ def test_tables_that_are_kept_have_the_settings_of_their_cells(tmp_path: Path) -
     flows = found.table("flows")
     assert flows.height == 6
     assert flows.filter(pl.col("cell") == 3)["rtt"].to_list() == ["20 ms"]
-    answer = found.sql("SELECT rtt, SUM(segments_sent) AS sent FROM flows GROUP BY rtt ORDER BY rtt")
+    answer = found.sql(
+        "SELECT rtt, SUM(segments_sent) AS sent FROM flows GROUP BY rtt ORDER BY rtt"
+    )
     assert answer.height == 3
     with pytest.raises(BadInput, match="`links` was not kept"):
         found.table("links")
@@ -193,7 +197,11 @@ def test_a_cell_that_was_lost_is_told(tmp_path: Path) -> None:
 
 
 def test_theory_is_a_substrate_of_sweeps(tmp_path: Path) -> None:
-    base = {**BASE, "topology": {**BASE["topology"], "loss": 0.01}, "flow": [{"name": "a", "variant": "reno"}]}
+    base = {
+        **BASE,
+        "topology": {**BASE["topology"], "loss": 0.01},
+        "flow": [{"name": "a", "variant": "reno"}],
+    }
     found = ac.sweep(
         plan(scenario=base, on="theory", axes={"loss": [0.001, 0.01]}, seeds=1), tmp_path
     )
@@ -239,12 +247,27 @@ def test_the_command_sweeps_and_answers(tmp_path: Path) -> None:
     assert (dry["cells"], dry["finished"]) == (12, 0)
     told = json.loads(ran("sweep", "plan.json", "--out", "store", "--json"))
     assert told["status"] == {"ok": 12}
-    assert json.loads(ran("sweep", "plan.json", "--dry-run", "--out", "store", "--json"))["finished"] == 12
+    assert (
+        json.loads(ran("sweep", "plan.json", "--dry-run", "--out", "store", "--json"))["finished"]
+        == 12
+    )
     table = ran("results", "store", "--pivot", "flow.a.variant", "rtt", "goodput_bps")
-    assert "10 ms" in table and "cubic" in table
+    assert "10 ms" in table
+    assert "cubic" in table
     rows = json.loads(ran("results", "store", "--sql", "SELECT count(*) AS n FROM cells", "--json"))
     assert rows == [{"n": 12}]
-    ran("results", "store", "--plot", "cdf", "--value", "goodput_bps", "--by", "rtt", "--out", "x.svg")
+    ran(
+        "results",
+        "store",
+        "--plot",
+        "cdf",
+        "--value",
+        "goodput_bps",
+        "--by",
+        "rtt",
+        "--out",
+        "x.svg",
+    )
     assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg")
     ran("results", "store", "--out", "all.csv")
     assert len((tmp_path / "all.csv").read_text(encoding="utf-8").splitlines()) == 13

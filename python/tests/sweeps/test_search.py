@@ -40,7 +40,7 @@ def hunt(**more: Any) -> dict[str, Any]:
 def test_a_method_comes_near_the_top_of_a_hill(name: str) -> None:
     # The hill is 1 at (0.3, 0.7) and falls by the distance; one of 300 points drawn evenly is
     # within 0.05 with a chance of 1 - (1 - 0.05^2 pi)^300 = 0.906.
-    method = METHODS[name](2, Random(1))
+    method = METHODS[name](2, Random(1))  # noqa: S311
 
     def score(point: Point) -> float:
         return 1 - ((point[0] - 0.3) ** 2 + (point[1] - 0.7) ** 2) ** 0.5
@@ -70,7 +70,12 @@ def test_a_search_finds_what_a_grid_would_and_goes_on_where_it_was(tmp_path: Pat
 
 
 def test_across_runs_every_level_at_each_point(tmp_path: Path) -> None:
-    goal: dict[str, Any] = {"maximise": "use_cubic - use_reno", "across": "sender", "points": 8, "batch": 4}
+    goal: dict[str, Any] = {
+        "maximise": "use_cubic - use_reno",
+        "across": "sender",
+        "points": 8,
+        "batch": 4,
+    }
     goal["method"] = "random"
     axes = {
         "sender": {"key": "flow.a.variant", "values": ["cubic", "reno"]},
@@ -139,7 +144,8 @@ def test_a_find_is_replayed_and_one_that_is_gone_is_told(tmp_path: Path) -> None
     path = write_find(tmp_path / "corpus", "idle", found, shrink(found))
     (held,) = replay(tmp_path / "corpus")
     assert held.holds
-    assert held.score is not None and held.score <= held.bound
+    assert held.score is not None
+    assert held.score <= held.bound
     # Of a deep buffer the path is full.
     cured = {**found.scenario, "topology": {**found.scenario["topology"], "buffer": "10 BDP"}}
     path.write_text(compact_toml(cured), encoding="utf-8")
