@@ -1,4 +1,4 @@
-"""What a plan will take: its cells are counted, and some of them run."""
+"""The forecast of a plan: its cells are counted, and some of them run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LIVE_EXTRA_S = 2.0
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan will take.
+    """The cells of a plan, and the time that they will take.
 
     Attributes
     ----------

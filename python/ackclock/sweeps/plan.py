@@ -70,7 +70,7 @@ class Plan:
     scenario
         The scenario, as a table with the keys of a file.
     axes
-        What is varied.
+        The axes along which it is varied.
     seeds
         The seeds of each setting.
     samples

@@ -49,7 +49,7 @@ def sweep(
         The folder of the store, which is made if it is not there. Several processes may write into
         it at once.
     scheduler
-        Where cells run: ``"local:4"`` (four processes), the address of a Dask scheduler such as
+        The place where cells run: ``"local:4"`` (four processes), the address of a Dask scheduler such as
         ``"tcp://10.0.0.1:8786"``, or ``"slurm"``; default: the cores of this machine, in this
         process.
     threads

@@ -37,7 +37,7 @@ _BATCH = 24
 
 @dataclass(frozen=True)
 class Goal:
-    """What a search looks for.
+    """The goal of a search.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ def _shortest(plan: Plan) -> float:
 
 @dataclass(frozen=True)
 class SearchProgress:
-    """How far a search is: points that were tried, the most of them, and the best score."""
+    """The state of a search: points that were tried, the most of them, and the best score."""
 
     points: int
     whole: int

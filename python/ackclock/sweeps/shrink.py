@@ -78,7 +78,7 @@ def shrink(
     Parameters
     ----------
     found
-        What a search found.
+        The find of a search.
     bound
         The score that has to be kept; default: that at which the search was to stop, or nine tenths
         of the score that was found.

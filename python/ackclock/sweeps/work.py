@@ -1,4 +1,4 @@
-"""What is left of a plan, handed out in blocks, and how far it is."""
+"""The cells that are left of a plan, handed out in blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BEFORE = 0.7
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
+    """The state of a sweep.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Progress:
 
 
 class Work:
-    """What is left of a plan, handed out in blocks."""
+    """The cells that are left of a plan, handed out in blocks."""
 
     def __init__(
         self,
