@@ -149,9 +149,7 @@ from .scripts import (
     ScriptReport as ScriptReport,
     drill as drill,
 )
-from .sweeps import (
-    Plan as Plan,
-    SweepResults as SweepResults,
+from .sweeping import (
     forecast as forecast,
     results as results,
     search as search,

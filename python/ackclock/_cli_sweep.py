@@ -167,9 +167,10 @@ def results(
     panel: Annotated[str | None, typer.Option(help="The column of panels.")] = None,
     label: Annotated[str | None, typer.Option(help="The name of the value in the figure.")] = None,
     factor: Annotated[float, typer.Option(help="A factor to the value, such as 1e-6.")] = 1.0,
-    out: Annotated[
+    into: Annotated[
         Path | None,
         typer.Option(
+            "--out",
             metavar="FILE",
             help="Write the table (.parquet, .csv) or the figure (.svg, .pdf, .png) to this file.",
         ),
@@ -201,19 +202,19 @@ def results(
     elif compact:
         printing.tell(f"{found.compact():,} parts were brought together.")
     elif plot is not None:
-        if value is None or out is None:
+        if value is None or into is None:
             raise BadInput("--plot: expected --value and --out beside it")
         from ackclock.plots import save
 
         save(
-            found.plot(plot, value=value, x=x, by=by, panel=panel, label=label, factor=factor), out
+            found.plot(plot, value=value, x=x, by=by, panel=panel, label=label, factor=factor), into
         )
-        printing.tell(f"The figure: {out}")
+        printing.tell(f"The figure: {into}")
     elif sql is not None or pivot is not None:
         frame = found.sql(sql) if sql is not None else found.pivot(*(pivot or ("", "", "")), how)
-        _tell_frame(frame, out, as_json=as_json)
-    elif out is not None:
-        _tell_frame(found.frame, out, as_json=as_json)
+        _tell_frame(frame, into, as_json=as_json)
+    elif into is not None:
+        _tell_frame(found.frame, into, as_json=as_json)
     elif as_json:
         printing.print_json(found.summary())
     else:

@@ -7,9 +7,9 @@ they leave, ``local`` and ``cluster`` are where they are run, ``running`` brings
 makes it small, and ``corpus`` keeps it.
 """
 
-from ackclock.extras import needed
+from ackclock.extras import REPORT, needed
 
-with needed("sweeps need", "polars", "pyarrow", extra="sweeps"):
+with needed("sweeps need", "polars", *REPORT, extra="sweeps"):
     from ackclock.sweeps.forecasting import Forecast, forecast
     from ackclock.sweeps.plan import Plan
     from ackclock.sweeps.results import SweepResults, results

@@ -63,24 +63,7 @@ def forecast(
     threads: int | None = None,
     laws: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Forecast:
-    """Count the cells of a plan, and estimate their time by running a few; nothing is written.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    out
-        The folder of a store, whose finished cells are not counted.
-    threads
-        The cores that are used; default: all.
-    laws
-        Laws of one's own, by their names: files.
-
-    Returns
-    -------
-    Forecast
-        The number of cells and the time.
-    """
+    """Count the cells of a plan, and estimate their time; see :func:`ackclock.forecast`."""
     plan = Plan.of(plan).with_laws(laws or {})
     cells = checked(plan)
     frame = cells.frame.with_columns(cells.keys())

@@ -239,21 +239,5 @@ class SweepResults:
 
 
 def results(path: str | os.PathLike[str]) -> SweepResults:
-    """Return the results in the store of a sweep.
-
-    Parameters
-    ----------
-    path
-        The folder that ``ackclock sweep`` wrote.
-
-    Returns
-    -------
-    SweepResults
-        The table, pivots, questions in SQL and figures.
-
-    Raises
-    ------
-    BadInput
-        There is no store.
-    """
+    """Return the results in the store of a sweep; see :func:`ackclock.results`."""
     return SweepResults(Store(path))

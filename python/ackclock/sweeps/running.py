@@ -36,43 +36,7 @@ def sweep(
     progress: Callable[[Progress], None] | None = None,
     told: Callable[[str], None] | None = None,
 ) -> SweepResults:
-    """Run a plan: every cell that is not in the store yet.
-
-    A cell's hash is that of its scenario, its seed, the core's build and what is kept. A cell that
-    is finished is not run again, whatever else changes in the plan.
-
-    Parameters
-    ----------
-    plan
-        The plan: a file, or a table with its keys.
-    out
-        The folder of the store, which is made if it is not there. Several processes may write into
-        it at once.
-    scheduler
-        The place where cells run: ``"local:4"`` (four processes), the address of a Dask scheduler such as
-        ``"tcp://10.0.0.1:8786"``, or ``"slurm"``; default: the cores of this machine, in this
-        process.
-    threads
-        The cores that are used without a scheduler; default: all.
-    retry
-        True to run cells again that failed or came to a limit.
-    laws
-        Laws of one's own, by the names that the plan has for them: files, which workers read, too.
-    progress
-        Called as cells end.
-    told
-        Called with a line that a user should see, such as that the scheduler is gone.
-
-    Returns
-    -------
-    SweepResults
-        The results of the plan.
-
-    Raises
-    ------
-    BadInput
-        The first key of the plan that cannot be used.
-    """
+    """Run a plan; see :func:`ackclock.sweep`."""
     plan = Plan.of(plan).with_laws(laws or {})
     if threads is not None and threads < 1:
         raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")

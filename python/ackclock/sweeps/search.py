@@ -374,32 +374,7 @@ def search(
     progress: Callable[[SearchProgress], None] | None = None,
     told: Callable[[str], None] | None = None,
 ) -> Found:
-    """Search the settings of a plan for the one with the largest or the least score.
-
-    Every cell goes into the store. A search that was interrupted goes on, as it is a function of
-    the plan: its first points are in the store.
-
-    Parameters
-    ----------
-    plan
-        The plan, with a table ``search``; its ranges need no ``count``.
-    out
-        The folder of the store.
-    scheduler, threads, laws, told
-        As those of :func:`ackclock.sweep`.
-    progress
-        Called after each batch.
-
-    Returns
-    -------
-    Found
-        The best point.
-
-    Raises
-    ------
-    BadInput
-        The first key of the plan that cannot be used, or no point that can be run.
-    """
+    """Search the settings of a plan; see :func:`ackclock.search`."""
     plan = Plan.of(plan).with_laws(laws or {})
     goal = Goal.of(plan)
     for name, path in plan.laws.items():

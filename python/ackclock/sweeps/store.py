@@ -19,6 +19,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from time import sleep
 from types import TracebackType
 from typing import Self
 
@@ -40,6 +41,7 @@ FINISHED = ("ok", "refused")
 #: The orders in which writers beside one another take cells, so that they meet late.
 _ORDERS = ("forward", "backward")
 _TRIES = 5
+_AGAIN_S = 0.1
 #: The folders and orders of writers of this process.
 _TAKEN: set[tuple[str, str]] = set()
 
@@ -186,8 +188,7 @@ class Writer(Store):
         self._held.close()
 
     def _enter(self) -> str:
-        with Folder(self.path):
-            pass
+        _try(self.path)
         for order in _ORDERS:
             # Of one process all writers have a folder together.
             mine = (str(self.path.resolve()), order)
@@ -292,6 +293,19 @@ def _parts(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(part for part in folder.rglob("*.parquet") if not part.name.startswith("."))
+
+
+def _try(folder: Path) -> None:
+    """Try whether a folder can be written to; another writer may be trying it, too."""
+    for n in range(_TRIES):
+        try:
+            with Folder(folder):
+                return
+        except BadInput:
+            # Another's trial takes milliseconds.
+            if n == _TRIES - 1 or not folder.is_dir():
+                raise
+            sleep(_AGAIN_S)
 
 
 def _name(keys: Sequence[str]) -> str:

@@ -17,12 +17,13 @@ from ackclock.errors import BadInput
 from ackclock.sweeps.blocks import Block, Worker, lost
 from ackclock.sweeps.cells import Cells
 from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.results import SweepResults
 from ackclock.sweeps.store import Store, Writer
 from ackclock.sweeps.work import Progress
 from sweeps.plans import BASE, plan
 
 
-def run_of(folder: Path, **change: Any) -> tuple[ac.SweepResults, int]:
+def run_of(folder: Path, **change: Any) -> tuple[SweepResults, int]:
     """Return the results of a plan, and the number of cells that were run for it."""
     told: list[Progress] = []
     found = ac.sweep(plan(**change), folder, progress=told.append)
