@@ -31,7 +31,7 @@ from ackclock.report.tables import parquet
 from ackclock.sweeps.blocks import Part
 from ackclock.sweeps.cells import Cells
 from ackclock.sweeps.plan import Plan
-from ackclock.writing import Folder, write_file
+from ackclock.writing import Folder, is_there, write_file
 
 __all__ = ["FINISHED", "Store", "Writer"]
 
@@ -290,7 +290,7 @@ def _rows_of_cells(tables: Sequence[Path], cells: Sequence[Path]) -> pl.DataFram
 
 def _parts(folder: Path) -> list[Path]:
     """Return the parts below a folder; a name with a dot first is an unfinished file's."""
-    if not folder.is_dir():
+    if not is_there(folder):
         return []
     return sorted(part for part in folder.rglob("*.parquet") if not part.name.startswith("."))
 
@@ -303,7 +303,7 @@ def _try(folder: Path) -> None:
                 return
         except BadInput:
             # Another's trial takes milliseconds.
-            if n == _TRIES - 1 or not folder.is_dir():
+            if n == _TRIES - 1 or not is_there(folder):
                 raise
             sleep(_AGAIN_S)
 
