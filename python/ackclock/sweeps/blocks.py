@@ -145,7 +145,9 @@ class Worker:
             try:
                 found = _one(text, self.plan.on)
             except BadInput as error:
-                fates.append(("refused", str(error)))
+                # A live run may be refused by the machine, which can be mended.
+                status = "failed" if self.plan.on == "live" else "refused"
+                fates.append((status, str(error)))
             else:
                 if found.live is not None and not found.live["valid"]:
                     fates.append(("invalid", "; ".join(found.live["doubts"])))
