@@ -32,7 +32,7 @@ from ackclock.writing import Folder
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["cluster", "run_on_cluster"]
+__all__ = ["Where", "cluster", "run_on_cluster"]
 
 #: The time of a block: what a scheduler does for it is small beside that.
 BLOCK_S = 3.0
@@ -44,6 +44,8 @@ _AWAY_S = 600.0
 _AGAIN_S = 2.0
 _CONNECT_S = 10.0
 _LOOK_S = 1.0
+#: Without a worker for so long, those of this process are started anew.
+ALONE_S = 30.0
 
 
 class _OtherBuildError(RuntimeError):
@@ -74,7 +76,7 @@ class _Crew:
 
 
 def run_on_cluster(
-    plan: Plan, work: Work, scheduler: str, told: Callable[[str], None]
+    plan: Plan, work: Work, scheduler: str | Where, told: Callable[[str], None]
 ) -> Generator[Part]:
     """Run blocks on the workers of a scheduler, and yield their parts as they are done.
 
@@ -85,7 +87,7 @@ def run_on_cluster(
     work
         Its blocks.
     scheduler
-        ``local:4``, ``slurm`` or ``slurm:20``, or an address.
+        ``local:4``, ``slurm`` or ``slurm:20``, an address, or one that is held.
     told
         Called with a line where the user should know.
 
@@ -102,16 +104,25 @@ def run_on_cluster(
     crew = _Crew()
     with ExitStack() as held:
         held.enter_context(_quiet())
-        address = held.enter_context(cluster(scheduler))
-        client = _connect(address, scheduler)
+        where = scheduler
+        if isinstance(where, str):
+            where = held.enter_context(cluster(where))
+        client = _connect(where.address)
         held.callback(lambda: _close(client))
+        seen, patience = monotonic(), ALONE_S
         while True:
             if client.status != "running":
-                client = _reconnect(client, address, told)
+                client = _reconnect(client, where.address, told)
                 crew.again += crew.given.values()
                 crew.given.clear()
             try:
-                _give(client, work, crew, asked)
+                if _give(client, work, crew, asked):
+                    seen, patience = monotonic(), ALONE_S
+                elif monotonic() > seen + patience:
+                    # On a busy machine workers take long to start.
+                    seen, patience = monotonic(), 2 * patience
+                    told(f"the scheduler {where.address} has no worker; waiting for one")
+                    where.revive()
             except (OSError, RuntimeError):
                 if client.status == "running":
                     raise
@@ -135,8 +146,8 @@ def _quiet() -> Generator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def _give(client: Client, work: Work, crew: _Crew, asked: _Asked) -> None:
-    """Give out as many blocks as the workers can have."""
+def _give(client: Client, work: Work, crew: _Crew, asked: _Asked) -> int:
+    """Give out as many blocks as the workers can have, and return their cores."""
     cores = sum(
         worker["nthreads"] for worker in client.scheduler_info(n_workers=-1)["workers"].values()
     )
@@ -144,10 +155,15 @@ def _give(client: Client, work: Work, crew: _Crew, asked: _Asked) -> None:
     while len(crew.given) < max(_AHEAD * cores, 1):
         block = crew.again.pop() if crew.again else work.take()
         if block is None:
-            return
-        future = client.submit(_run, asked, block, pure=False)
+            break
+        try:
+            future = client.submit(_run, asked, block, pure=False)
+        except Exception:
+            crew.again.append(block)
+            raise
         future.add_done_callback(crew.told)
         crew.given[future] = block
+    return cores
 
 
 def _taken(plan: Plan, crew: _Crew) -> Iterator[Part]:
@@ -225,19 +241,35 @@ def _alone() -> Generator[None]:
         yield
 
 
+@dataclass(frozen=True)
+class Where:
+    """A scheduler.
+
+    Attributes
+    ----------
+    address
+        Its address.
+    revive
+        Starts its workers anew, where they are ours.
+    """
+
+    address: str
+    revive: Callable[[], None] = lambda: None
+
+
 @contextmanager
-def cluster(scheduler: str) -> Generator[str]:
-    """Yield the address of the scheduler, of which one is started where that is asked for."""
+def cluster(scheduler: str) -> Generator[Where]:
+    """Yield the scheduler that is named; one is started where that is asked for."""
     kind, _, count = scheduler.partition(":")
     if kind == "local":
         workers = _number(count or "1", scheduler)
-        with _local(workers) as address:
-            yield address
+        with _local(workers) as where:
+            yield where
     elif kind == "slurm":
         with _slurm(_number(count or "1", scheduler)) as address:
-            yield address
+            yield Where(address)
     elif "://" in scheduler:
-        yield scheduler
+        yield Where(scheduler)
     else:
         raise BadInput(
             f"scheduler: `{scheduler}`, expected local:4, an address such as tcp://host:8786, or "
@@ -252,15 +284,21 @@ def _number(text: str, scheduler: str) -> int:
 
 
 @contextmanager
-def _local(workers: int) -> Generator[str]:
+def _local(workers: int) -> Generator[Where]:
     from distributed import LocalCluster  # noqa: PLC0415
 
     made: Any = LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
         dashboard_address=cast("str", None), silence_logs=logging.CRITICAL,
     )  # fmt: skip
+
+    def revive() -> None:
+        # The process that looks after a worker gives it up where it cannot be started in time.
+        made.scale(0)
+        made.scale(workers)
+
     with made:
-        yield made.scheduler_address
+        yield Where(made.scheduler_address, revive)
 
 
 @contextmanager
@@ -277,14 +315,14 @@ def _slurm(jobs: int) -> Generator[str]:
         yield cluster.scheduler_address
 
 
-def _connect(address: str, scheduler: str) -> Client:
+def _connect(address: str) -> Client:
     from distributed import Client  # noqa: PLC0415
 
     try:
         return Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
-        raise BadInput(f"scheduler: {scheduler} does not answer: {why}") from None
+        raise BadInput(f"scheduler: {address} does not answer: {why}") from None
 
 
 def _reconnect(client: Client, address: str, told: Callable[[str], None]) -> Client:
@@ -294,7 +332,7 @@ def _reconnect(client: Client, address: str, told: Callable[[str], None]) -> Cli
     until = monotonic() + _AWAY_S
     while monotonic() < until:
         try:
-            found = _connect(address, address)
+            found = _connect(address)
         except BadInput:
             sleep(_AGAIN_S)
             continue

@@ -427,8 +427,8 @@ def _runner(
         return run
     from ackclock.sweeps.cluster import cluster, run_on_cluster  # noqa: PLC0415 - needs Dask
 
-    address = held.enter_context(cluster(scheduler))
-    return lambda work: run_on_cluster(plan, work, address, told or (lambda _: None))
+    where = held.enter_context(cluster(scheduler))
+    return lambda work: run_on_cluster(plan, work, where, told or (lambda _: None))
 
 
 def _scenario(judge: Judge, setting: Mapping[str, Label]) -> Mapping[str, Any]:
