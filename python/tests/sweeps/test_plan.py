@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from ackclock.sweeps.cells import Cells, latin_hypercube
 from ackclock.sweeps.keys import place_of, put, steps_of
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.running import checked
+from ackclock.sweeps.search import Goal
+from support import ROOT
 from sweeps.plans import BASE, plan
 
 
@@ -130,6 +133,20 @@ def test_a_scenario_may_be_a_file_beside_the_plan(tmp_path: Path) -> None:
     read = Plan.from_file(tmp_path / "plan.toml")
     assert read.seeds == (3, 5)
     assert len(Cells(read)) == 2
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples/plans").glob("*.toml")), ids=lambda path: path.name
+)
+def test_an_example_can_be_run_and_says_where_it_is_explained(path: Path) -> None:
+    read = Plan.from_file(path)
+    assert read.title
+    if read.search:
+        Goal.of(read)
+    else:
+        assert len(checked(read)) > 0
+    (page,) = re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))
+    assert path.name in (ROOT / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
