@@ -33,7 +33,7 @@ _MEANT = {
     "load": "Scenario.from_file",
     "load_scenario": "Scenario.from_file",
     "read_scenario": "Scenario.from_file",
-    "sweep": "simulate_many",
+    "grid": "sweep",
     "plot": "Run.plot_cwnd",
 }
 

@@ -141,7 +141,7 @@ from .quick_start import (
     Admission as Admission,
     QuickStart as QuickStart,
 )
-from .results import Run as Run
+from .runs import Run as Run
 from .scenario import Scenario as Scenario
 from .scripts import (
     Drill as Drill,
@@ -150,6 +150,12 @@ from .scripts import (
     ScriptOutcome as ScriptOutcome,
     ScriptReport as ScriptReport,
     drill as drill,
+)
+from .sweeping import (
+    forecast as forecast,
+    results as results,
+    search as search,
+    sweep as sweep,
 )
 from .tables import (
     Table as Table,

@@ -11,7 +11,16 @@ from ackclock import _printing as printing
 from ackclock.errors import BadInput
 from ackclock.laws import load_law
 
-__all__ = ["AllowPrograms", "AsJson", "AsRoot", "Laws", "Receiver", "Sender", "load_laws"]
+__all__ = [
+    "AllowPrograms",
+    "AsJson",
+    "AsRoot",
+    "Laws",
+    "Receiver",
+    "Sender",
+    "load_laws",
+    "named_laws",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AllowPrograms = Annotated[
@@ -47,11 +56,19 @@ Laws = Annotated[
 
 def load_laws(laws: Sequence[str] | None) -> None:
     """Load the laws that the command line names, and say so."""
+    for name, file in named_laws(laws).items():
+        load_law(name, file)
+        printing.say(f"law `{name}` loaded from {file}")
+
+
+def named_laws(laws: Sequence[str] | None) -> dict[str, str]:
+    """Return the files of laws that the command line names, by their names."""
+    found: dict[str, str] = {}
     for law in laws or ():
         name, equals, file = law.partition("=")
         if not (name and equals and file):
             raise BadInput(
                 f"--law: `{law}` is not NAME=FILE, such as mine=./libmine.so or mine=mine.py"
             )
-        load_law(name, file)
-        printing.say(f"law `{name}` loaded from {file}")
+        found[name] = file
+    return found

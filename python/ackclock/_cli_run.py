@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock import _printing as printing
-from ackclock.results import TABLES
+from ackclock.runs import TABLES
 
 if TYPE_CHECKING:
     import ackclock

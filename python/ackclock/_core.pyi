@@ -28,6 +28,7 @@ __all__ = [
     "bench_short",
     "bits_per_second",
     "build",
+    "canonical",
     "check_law",
     "check_runs",
     "check_scenario",
@@ -55,6 +56,7 @@ __all__ = [
     "senders",
     "share",
     "simulate",
+    "simulate_cells",
     "simulate_many",
     "simulate_to",
     "theory",
@@ -472,6 +474,25 @@ def simulate_many(
     Rows are in the order of the input whatever the number of threads. ``progress`` is called
     with the number of finished runs; an interrupt raises KeyboardInterrupt.
     """
+
+def simulate_cells(
+    scenarios: Sequence[str],
+    threads: int | None = None,
+    memory_bytes: float | None = None,
+    events: float | None = None,
+    time_s: float | None = None,
+    alive: Callable[[int], object] | None = None,
+) -> tuple[Run, list[tuple[str, str]]]:
+    """Run scenarios (JSON texts), each by itself; return a Run of those that came to their end, and a fate of each.
+
+    A fate is a pair of ``ok``, ``refused``, ``limit`` or ``failed``, and the reason. ``alive`` is called some fifty times a
+    second with the number that have ended; what it raises ends the runs.
+    """
+
+def canonical(
+    scenarios: Sequence[str], threads: int | None = None
+) -> list[tuple[str | None, str | None]]:
+    """Return each scenario (JSON text) as the core writes it, with every default, or the reason why it is none."""
 
 def judge(
     grid: bool,

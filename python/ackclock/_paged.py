@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ackclock.comparison import Comparison
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 __all__ = ["Paged"]
 

@@ -24,6 +24,7 @@ __all__ = [
     "print_values",
     "say",
     "simulated",
+    "span",
     "status",
     "tell",
 ]
@@ -191,7 +192,7 @@ def simulated(duration: str) -> Generator[Callable[[float], None]]:
     def text(seconds: float) -> str:
         took = monotonic() - began
         share = min(seconds / whole_s, 1.0) if whole_s > 0 else 1.0
-        left = f", {_span(took * (1 - share) / share)} left" if share > 0 else ""
+        left = f", {span(took * (1 - share) / share)} left" if share > 0 else ""
         what = f"simulating {duration}" if tries == 1 else f"searching the rate, run {tries}"
         return f"{what}: {100 * share:.0f} %{left}"
 
@@ -223,7 +224,7 @@ def _seconds(duration: str) -> float:
     return float(number) * _UNITS[unit]
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
     """Return a length of time for a reader who waits."""
     if seconds < 100:
         return f"{seconds:.0f} s"

@@ -18,7 +18,7 @@ from ackclock import _core
 from ackclock._table import of_type
 from ackclock._words import SUBSTRATES, Engine, Profile, Substrate
 from ackclock.errors import BadInput
-from ackclock.results import Run
+from ackclock.runs import Run
 
 if TYPE_CHECKING:
     from ackclock.scenario import Scenario

@@ -24,7 +24,7 @@ from rich.table import Table
 from ackclock.api import simulate
 from ackclock.flows import Flow
 from ackclock.laws import Growth, get_include, load_law, register_law
-from ackclock.results import Run
+from ackclock.runs import Run
 from ackclock.scenario import Scenario
 from ackclock.topologies import path
 

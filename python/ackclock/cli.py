@@ -37,7 +37,9 @@ from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver,
 from ackclock._cli_pairs import pairwise
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
+from ackclock._cli_search import search
 from ackclock._cli_suite import suite
+from ackclock._cli_sweep import results, sweep
 from ackclock._cli_theory import theory_app
 from ackclock._nearest import near, nearest
 from ackclock._plain import read_plainly
@@ -565,6 +567,9 @@ app.command("import")(import_)
 app.command("law-trace")(compare_law_trace)
 app.command()(pairwise)
 app.command()(suite)
+app.command()(sweep)
+app.command()(results)
+app.command()(search)
 app.command()(export)
 app.command()(play)
 

@@ -18,7 +18,7 @@ from ackclock.estimates import estimate
 from ackclock.events import Probe
 from ackclock.extras import needed
 from ackclock.links import Graph
-from ackclock.results import Run
+from ackclock.runs import Run
 from ackclock.scenario import Scenario
 from ackclock.senders import notes_on, senders_of
 

@@ -91,6 +91,8 @@ _PURPOSES = {
     "pandas": "results as pandas frames, and for pyarrow",
     "duckdb": "SQL over results",
     "rl": "environments for learners (`ackclock.gym`)",
+    "dask": "sweeps and searches on many machines",
+    "slurm": "the same on a cluster with Slurm",
 }
 
 

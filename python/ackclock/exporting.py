@@ -20,7 +20,7 @@ from ackclock.writing import Folder
 
 if TYPE_CHECKING:
     from ackclock.flows import Flow
-    from ackclock.results import Run
+    from ackclock.runs import Run
     from ackclock.scenario import Scenario
 
 __all__ = ["FORMATS", "Format", "export", "probed"]

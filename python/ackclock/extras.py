@@ -19,6 +19,8 @@ EXTRAS = {
     "pyarrow": "pandas",
     "pandas": "pandas",
     "duckdb": "duckdb",
+    "distributed": "dask",
+    "dask_jobqueue": "slurm",
     "gymnasium": "rl",
     "pettingzoo": "rl",
 }

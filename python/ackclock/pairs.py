@@ -18,7 +18,7 @@ from ackclock.estimates import estimate
 from ackclock.events import Measure
 from ackclock.flows import Flow
 from ackclock.metrics import harm
-from ackclock.results import Run
+from ackclock.runs import Run
 from ackclock.scenario import Scenario
 from ackclock.topologies import path
 

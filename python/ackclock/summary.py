@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock.senders import notes_on, senders_of
 
 if TYPE_CHECKING:
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 __all__ = ["summarise"]
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ackclock import _core
 from ackclock.extras import needed
 from ackclock.links import Dumbbell, Link, Path
-from ackclock.results import one_cell
+from ackclock.runs import one_cell
 from ackclock.topologies import link_of
 
 with needed("tables of traces need"):
     import polars as pl
 
 if TYPE_CHECKING:
-    from ackclock.results import Run
+    from ackclock.runs import Run
     from ackclock.scenario import Scenario
 
 __all__ = ["frame", "link_rates", "queues", "transfers"]

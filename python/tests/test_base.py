@@ -17,7 +17,7 @@ import typer
 
 import ackclock as ac
 from ackclock.extras import EXTRAS, REPORT, missing
-from ackclock.results import TABLES
+from ackclock.runs import TABLES
 from support import ROOT, SMALL
 
 #: The beginning of a program in whose process no package of an extra can be imported.
@@ -97,6 +97,9 @@ NEEDS = {
     "compare small.toml --variants cubic --report page": (
         "reports need matplotlib: pip install 'ackclock[report]'"
     ),
+    "sweep plan.toml --dry-run": "sweeps need polars: pip install 'ackclock[sweeps]'",
+    "results store": "sweeps need polars: pip install 'ackclock[sweeps]'",
+    "search plan.toml --out store": "sweeps need polars: pip install 'ackclock[sweeps]'",
     "reproduce altman1997 --quick": "studies need matplotlib: pip install 'ackclock[studies]'",
 }
 

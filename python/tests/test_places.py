@@ -20,7 +20,7 @@ import pytest
 import typer
 
 from ackclock import cli
-from ackclock.results import TABLES
+from ackclock.runs import TABLES
 from support import SMALL, Answer, wait_until_it_simulates
 
 COMMAND = Path(sys.executable).parent / "ackclock"
@@ -37,7 +37,15 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "drill --pcap": ("drill", "handshake", "--pcap"),
     "pairwise --out": ("pairwise", "newreno", "cubic", "--out"),
     "suite --out": ("suite", "quick", "cubic", "--out"),
+    "sweep --out": ("sweep", "plan.toml", "--out"),
+    "search --out": ("search", "plan.toml", "--out"),
 }
+
+PLAN = """\
+scenario = "long.toml"
+axes."flow.a.variant" = ["newreno", "cubic"]
+search.minimise = "goodput_bps"
+"""
 
 LONG = SMALL.replace('"5 s"', '"100000 s"')
 
@@ -46,6 +54,7 @@ LONG = SMALL.replace('"5 s"', '"100000 s"')
 def work(tmp_path: Path) -> Path:
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
     (tmp_path / "long.toml").write_text(LONG, encoding="utf-8")
+    (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     return tmp_path
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.results import TABLES
+from ackclock.runs import TABLES
 
 #: Each takes a tenth of a second and more to import.
 HEAVY = {

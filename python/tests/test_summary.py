@@ -23,7 +23,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _printing
-from ackclock.results import TABLES
+from ackclock.runs import TABLES
 from ackclock.senders import difference, senders_of
 from support import ROOT, Answer
 

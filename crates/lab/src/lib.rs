@@ -56,7 +56,8 @@ pub use routing::{BenchRouter, RouterBench};
 pub use store::{Report, expect_tables, read_table, write, write_reported};
 pub use stream::simulate_to;
 pub use sweep::{
-    MAX_THREADS, SweepError, check_runs, simulate_many, simulate_one, simulate_watched, thrown,
+    CellLimits, Fate, MAX_THREADS, SweepError, canonical, check_runs, simulate_cells,
+    simulate_many, simulate_one, simulate_watched, thrown,
 };
 pub use table::{Table, Tables, check_conservation};
 pub use throughput::throughput;

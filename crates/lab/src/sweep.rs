@@ -1,5 +1,7 @@
 //! Runs over the machine's cores.
 
+mod cells;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,6 +16,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::BadInput;
 use crate::load::Ready;
 use crate::table::check_conservation;
+
+pub use cells::{CellLimits, Fate, canonical, simulate_cells};
 
 /// The most threads that may be asked for.
 pub const MAX_THREADS: usize = 1024;

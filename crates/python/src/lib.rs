@@ -3,6 +3,7 @@
 //! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
 //! nothing of Python, while the caller waits without the GIL and listens for interrupts.
 
+mod cells;
 mod kernel;
 mod law;
 mod place;
@@ -19,7 +20,6 @@ use ackclock_lab::{
     Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, Engine, LivePlan, On, Ready,
     Report, Scenario, SweepError, Tables, Ticket, WriteError, calculator, to_json,
 };
-use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -33,7 +33,7 @@ const WAKE_EVERY: Duration = Duration::from_millis(20);
 /// The time that an interrupt gives a job to remove the files that it has begun.
 const TIDY_UP_WITHIN: Duration = Duration::from_secs(2);
 
-create_exception!(
+pyo3::create_exception!(
     ackclock._core,
     BadInput,
     PyValueError,
@@ -102,10 +102,9 @@ fn check_scenario(py: Python<'_>, scenario: String) -> PyResult<String> {
 
 /// Run one scenario (JSON text), with another seed if given. Releases the GIL. Raises ``BadInput``.
 ///
-/// With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link;
-/// without names, a dumbbell's bottleneck or every link of a graph. Raises ``OSError`` if it cannot be.
-/// ``progress`` is called with the simulated time, in seconds, as it grows. ``engine`` is ``fast`` or
-/// ``reference``; both leave the same results.
+/// With a folder ``pcap``, what the links ``pcap_links`` sent is written there, one file a link; without names, a dumbbell's
+/// bottleneck or every link of a graph. Raises ``OSError`` if it cannot be. ``progress`` is called with the simulated time,
+/// in seconds, as it grows. ``engine`` is ``fast`` or ``reference``; both leave the same results.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed = None, pcap = None, pcap_links = Vec::new(), progress = None, engine = None))]
 fn simulate(
@@ -596,6 +595,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::cells::{canonical, simulate_cells};
     #[pymodule_export]
     use super::kernel::kernel;
     #[pymodule_export]

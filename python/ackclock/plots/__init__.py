@@ -11,6 +11,7 @@ from ackclock.extras import needed
 with needed("plots need", "matplotlib", extra="plots"):
     from ackclock.plots.compared import pair_map, side_by_side, windows_beside
     from ackclock.plots.distributions import distribution, heat_map, sweep
+    from ackclock.plots.panels import panels
     from ackclock.plots.path import path
     from ackclock.plots.series import playout, queues, round_trips, sequence, throughput, windows
     from ackclock.plots.style import (
@@ -33,6 +34,7 @@ __all__ = [
     "figure",
     "heat_map",
     "pair_map",
+    "panels",
     "path",
     "playout",
     "queues",

@@ -18,7 +18,17 @@ from ackclock.plots.style import COLOURS, HUES, Picture, figure, styled
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["distribution", "heat_map", "percentile", "sweep"]
+__all__ = [
+    "distribution",
+    "draw_means",
+    "heat_map",
+    "is_number",
+    "level_name",
+    "levels_of",
+    "name_levels",
+    "percentile",
+    "sweep",
+]
 
 _MOST_GROUPS = 8
 _MOST_LETTERS = 90
@@ -72,7 +82,9 @@ def distribution(
         groups.append(("", known[value].cast(pl.Float64).to_numpy()))
     else:
         counted = known.with_columns(pl.col(by).cast(pl.String)).group_by(by, maintain_order=True)
-        named = [(_level(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted]
+        named = [
+            (level_name(name), of[value].cast(pl.Float64).to_numpy()) for (name,), of in counted
+        ]
         groups += sorted(named, key=lambda group: -group[1].size)[:_MOST_GROUPS]
     with styled():
         made, axes = figure(2.7)
@@ -154,7 +166,7 @@ def heat_map(
     factor
         By how much a value is multiplied, as 1e-6 for Mbit/s of a column in bit/s.
     """
-    across, up = _levels(table, x), _levels(table, y)
+    across, up = levels_of(table, x), levels_of(table, y)
     means = table.group_by(x, y).agg(pl.col(value).cast(pl.Float64).mean())
     grid = np.full((len(up), len(across)), np.nan)
     for at_x, at_y, found in means.iter_rows():
@@ -164,8 +176,8 @@ def heat_map(
         made, axes = figure(max(1.2 + 0.32 * len(up), 2.2))
         mesh = axes.pcolormesh(grid, cmap="cividis_r", edgecolors="white", linewidth=0.6)
         axes.grid(visible=False)
-        _name_levels(axes, list(np.arange(len(across)) + 0.5), across)
-        axes.set_yticks(np.arange(len(up)) + 0.5, [plain_name(_level(each)) for each in up])
+        name_levels(axes, list(np.arange(len(across)) + 0.5), across)
+        axes.set_yticks(np.arange(len(up)) + 0.5, [plain_name(level_name(each)) for each in up])
         axes.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
         axes.set_title(title)
         made.colorbar(mesh, ax=axes, label=label or value.replace("_", " "), pad=0.01)
@@ -214,12 +226,12 @@ def sweep(
     most
         The end of the axis at most, such as 100 of a share in percent; an interval may go beyond.
     """
-    levels = _levels(table, x)
-    numeric = all(_is_number(level) for level in levels)
-    names: Sequence[Any] = [None] if by is None else _levels(table, by)[:_MOST_GROUPS]
+    levels = levels_of(table, x)
+    numeric = all(is_number(level) for level in levels)
+    names: Sequence[Any] = [None] if by is None else levels_of(table, by)[:_MOST_GROUPS]
     with styled():
         made, axes = figure(2.7)
-        bare = any(name is None or _is_number(name) for name in names)
+        bare = any(name is None or is_number(name) for name in names)
         for place, name in enumerate(names):
             of = table if by is None else table.filter(pl.col(by).eq_missing(pl.lit(name)))
             # Beside each other, so that lines which agree can be told apart.
@@ -227,13 +239,13 @@ def sweep(
             at = [level if numeric else levels.index(level) + beside for level in of[x].to_list()]
             found = of[value].cast(pl.Float64).to_numpy() * factor
             colour = HUES[place % len(HUES)]
-            label_of = f"{by} {_level(name)}" if bare else _level(name)
+            label_of = f"{by} {level_name(name)}" if bare else level_name(name)
             axes.plot(
                 at, found, ls="none", marker="o", ms=2.6, color=colour, alpha=0.45, clip_on=False
             )
-            _means(axes, at, found, colour, None if by is None else plain_name(label_of))
+            draw_means(axes, at, found, colour, None if by is None else plain_name(label_of))
         if not numeric:
-            _name_levels(axes, range(len(levels)), levels)
+            name_levels(axes, range(len(levels)), levels)
             axes.set_xlim(-0.4, len(levels) - 0.6)
         axes.set(xlabel=x.replace("_", " "), ylabel=label or value.replace("_", " "))
         low, high = _span(table[value], factor, axes.get_ylim()[1])
@@ -253,7 +265,7 @@ def _span(values: pl.Series, factor: float, top: float) -> tuple[float, float]:
     return (least - room if least < 0 else 0.0), max(top, most + room) or 1.0
 
 
-def _means(
+def draw_means(
     axes: Axes, at: Sequence[float], found: np.ndarray, colour: str, label: str | None
 ) -> None:
     """Draw a line through the means, and the interval of each mean of values that differ."""
@@ -271,13 +283,14 @@ def _means(
     )  # fmt: skip
 
 
-def _is_number(level: object) -> bool:
+def is_number(level: object) -> bool:
+    """Return True of a number that is no truth value."""
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _name_levels(axes: Axes, places: Sequence[float], levels: Sequence[Any]) -> None:
+def name_levels(axes: Axes, places: Sequence[float], levels: Sequence[Any]) -> None:
     """Write the names of levels below an axis: folded, or turned where they are many."""
-    names = [plain_name(_level(level)) for level in levels]
+    names = [plain_name(level_name(level)) for level in levels]
     room = min(_MOST_LETTERS // max(len(levels), 1), _TURNED)
     if len(levels) <= _MOST_FOLDED:
         axes.set_xticks(places, ["\n".join(_folded(name, room)) or name for name in names])
@@ -295,7 +308,7 @@ def _folded(name: str, room: int) -> list[str]:
     return wrap(name, max(room, 8), break_long_words=False, break_on_hyphens=False)
 
 
-def _levels(table: pl.DataFrame, column: str) -> list[Any]:
+def levels_of(table: pl.DataFrame, column: str) -> list[Any]:
     """Return the values of a column: numbers and quantities in order, texts as they come.
 
     A missing value is a level of its own, the first.
@@ -322,7 +335,8 @@ def _size(value: object) -> tuple[str, float]:
     return unit, number
 
 
-def _level(value: object) -> str:
+def level_name(value: object) -> str:
+    """Return a level as text."""
     if value is None:
         return "–"
     return f"{value:g}" if isinstance(value, float) else str(value)

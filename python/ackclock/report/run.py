@@ -18,10 +18,10 @@ from ackclock.plots.thin import thin_rows
 from ackclock.report.content import Content, PageFigure, sections, sheet, shown_source
 from ackclock.report.page import Block, Page, Prose, Source
 from ackclock.report.scenario import path_hosts, path_links
-from ackclock.results import throughput
+from ackclock.runs import throughput
 
 if TYPE_CHECKING:
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 __all__ = ["build", "path_section", "run_sections"]
 

@@ -23,7 +23,7 @@ from ackclock.report.page import Block, Cell, Page, Prose, Sheet
 from ackclock.report.run import path_section
 
 if TYPE_CHECKING:
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 __all__ = ["build_sweep", "sweep_table"]
 

@@ -15,7 +15,7 @@ from ackclock.report.sweep import build_sweep
 from ackclock.writing import Folder
 
 if TYPE_CHECKING:
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 __all__ = ["fill", "write_report"]
 

@@ -34,7 +34,7 @@ from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 RULES = {
     "restart": "Linux",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ackclock.report.figures import FigureCode
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 MOST_TRIES = 4
 """The most runs that are made until the path of one has kept its promises."""

@@ -31,7 +31,7 @@ from ackclock.writing import copy_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.results import Run
+    from ackclock.runs import Run
 
 LENGTH_S = 60
 """Of the film's 624 s."""

@@ -1,0 +1,292 @@
+"""The commands ``ackclock sweep`` and ``ackclock results``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ackclock import _printing as printing
+from ackclock._cli_options import AsJson, Laws, named_laws
+from ackclock.errors import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.sweeps import Forecast, Progress
+
+__all__ = ["results", "sweep"]
+
+EXIT_FAILED = 1
+_TOLD_EVERY_S = 60.0
+_MOST_ROWS = 200
+
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, a TOML or JSON file.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHERE",
+        help="local:4 (so many processes), the address of a Dask scheduler such as "
+        "tcp://host:8786, or slurm. Default: the cores of this machine, in this process.",
+    ),
+]
+
+
+def sweep(
+    plan: PlanFile,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The folder of the store, in which finished cells stay."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Count the cells, and estimate their time by running a few."
+        ),
+    ] = False,
+    scheduler: Scheduler = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="The cores that are used without a scheduler. Default: all."),
+    ] = None,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Run cells again that failed or came to a limit.")
+    ] = False,
+    law: Laws = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a plan of many cells, but for those that are finished.
+
+    The exit code is 1 if a cell failed, came to a limit or was no measurement.
+    """
+    from ackclock.sweeps import Plan, forecast, sweep as run
+
+    laws = named_laws(law)
+    if dry_run:
+        _tell_forecast(forecast(plan, out, threads=threads, laws=laws), as_json=as_json)
+        return
+    if out is None:
+        raise BadInput("--out: expected the folder of the store, or --dry-run")
+    read = Plan.from_file(plan)
+    with told_progress(f"sweep {plan.stem}") as progress:
+        found = run(
+            read, out, scheduler=scheduler, threads=threads, retry=retry, laws=laws,
+            progress=progress, told=printing.say,
+        )  # fmt: skip
+    summary = found.summary()
+    if as_json:
+        printing.print_json(summary)
+    else:
+        _tell_summary(summary)
+        printing.tell(f"The store: {out}. `ackclock results {out}` asks it.")
+    if any(summary["status"].get(word) for word in ("failed", "limit", "invalid")):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@contextmanager
+def told_progress(title: str) -> Generator[Callable[[Progress], None]]:
+    """Say how far a sweep is: on a terminal by a bar, elsewhere a line a minute."""
+    if not sys.stderr.isatty():
+        last = monotonic()
+
+        def tell(now: Progress) -> None:
+            nonlocal last
+            if monotonic() - last >= _TOLD_EVERY_S:
+                last = monotonic()
+                printing.say(f"{title}: {_progress_words(now)}")
+
+        yield tell
+        return
+    from rich.progress import BarColumn, Progress as Bar, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
+    with Bar(*columns, console=printing.console(), transient=True) as bar:
+        task = bar.add_task(title, total=None, words="reading the plan")
+        yield lambda now: bar.update(
+            task, total=now.whole, completed=now.done, words=_progress_words(now)
+        )
+
+
+def _progress_words(now: Progress) -> str:
+    rate = f"{now.per_second:,.0f}" if now.per_second >= 10 else f"{now.per_second:.2g}"
+    words = f"{now.done:,} of {now.whole:,} cells, {rate} a second"
+    if now.left_s is not None:
+        words += f", {printing.span(now.left_s)} left"
+    return words + (f", {now.failed:,} failed" if now.failed else "")
+
+
+def _tell_forecast(found: Forecast, *, as_json: bool) -> None:
+    values: dict[str, Any] = {
+        "cells": found.cells,
+        "finished": found.finished,
+        "cell_s": found.cell_s,
+        "sampled": found.sampled,
+        "cores": found.cores,
+        "left_s": found.left_s,
+    }
+    if as_json:
+        printing.print_json(values)
+        return
+    left = found.cells - found.finished
+    printing.tell(
+        f"{found.cells:,} cells, {found.finished:,} finished. The {left:,} others take about "
+        f"{printing.span(found.left_s)} on {found.cores} cores: {1e3 * found.cell_s:,.3g} ms a "
+        f"cell, the mean of {found.sampled}."
+    )
+
+
+def results(
+    store: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the store.")],
+    sql: Annotated[
+        str | None,
+        typer.Option(help="A question in SQL, over `cells` and over each table that was kept."),
+    ] = None,
+    pivot: Annotated[
+        tuple[str, str, str] | None,
+        typer.Option(metavar="ROW COLUMN VALUE", help="A value over two columns of settings."),
+    ] = None,
+    how: Annotated[
+        str, typer.Option(help="The cells of a pair: mean, median, min, max, sum, std or count.")
+    ] = "mean",
+    plot: Annotated[
+        Literal["lines", "map", "cdf", "panels"] | None,
+        typer.Option(
+            help="A figure of --value over --x, by --by; `panels` has one each of --panel."
+        ),
+    ] = None,
+    value: Annotated[str | None, typer.Option(help="The column that is drawn.")] = None,
+    x: Annotated[str | None, typer.Option("--x", help="The column of the axis.")] = None,
+    by: Annotated[
+        str | None, typer.Option(help="The column of lines, or of the map's rows.")
+    ] = None,
+    panel: Annotated[str | None, typer.Option(help="The column of panels.")] = None,
+    label: Annotated[str | None, typer.Option(help="The name of the value in the figure.")] = None,
+    factor: Annotated[float, typer.Option(help="A factor to the value, such as 1e-6.")] = 1.0,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write the table (.parquet, .csv) or the figure (.svg, .pdf, .png) to this file.",
+        ),
+    ] = None,
+    cell: Annotated[
+        int | None, typer.Option(min=0, help="Print the scenario of this cell, as JSON.")
+    ] = None,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Bring the parts of the store together.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the store of a sweep: a summary, SQL, a pivot, a figure."""
+    from ackclock.sweeps import results as read
+
+    found = read(store)
+    asked = [
+        name
+        for name, given in (
+            ("--sql", sql), ("--pivot", pivot), ("--plot", plot), ("--cell", cell),
+            ("--compact", compact or None),
+        )
+        if given is not None
+    ]  # fmt: skip
+    if len(asked) > 1:
+        raise BadInput(f"{asked[1]}: stands beside {asked[0]}, expected one of them")
+    if cell is not None:
+        print(found.scenario(cell))
+    elif compact:
+        printing.tell(f"{found.compact():,} parts were brought together.")
+    elif plot is not None:
+        if value is None or into is None:
+            raise BadInput("--plot: expected --value and --out beside it")
+        from ackclock.plots import save
+
+        save(
+            found.plot(plot, value=value, x=x, by=by, panel=panel, label=label, factor=factor), into
+        )
+        printing.tell(f"The figure: {into}")
+    elif sql is not None or pivot is not None:
+        frame = found.sql(sql) if sql is not None else found.pivot(*(pivot or ("", "", "")), how)
+        _tell_frame(frame, into, as_json=as_json)
+    elif into is not None:
+        _tell_frame(found.frame, into, as_json=as_json)
+    elif as_json:
+        printing.print_json(found.summary())
+    else:
+        _tell_summary(found.summary())
+
+
+def _tell_frame(frame: pl.DataFrame, out: Path | None, *, as_json: bool) -> None:
+    if out is not None:
+        _write(frame, out)
+        printing.tell(f"{frame.height:,} rows: {out}")
+        return
+    if as_json:
+        printing.print_json(
+            [dict(zip(frame.columns, _plain(row), strict=True)) for row in frame.rows()]
+        )
+        return
+    from rich.table import Table
+
+    table = Table()
+    for name, kind in frame.schema.items():
+        table.add_column(name, justify="right" if kind.is_numeric() else "left")
+    for row in frame.head(_MOST_ROWS).rows():
+        table.add_row(*(_shown(cell) for cell in row))
+    printing.print_table(table)
+    if frame.height > _MOST_ROWS:
+        printing.say(f"{_MOST_ROWS} of {frame.height:,} rows; --out FILE.parquet writes all")
+
+
+def _write(frame: pl.DataFrame, out: Path) -> None:
+    from ackclock.report.tables import parquet
+    from ackclock.writing import write_file
+
+    if out.suffix == ".parquet":
+        write_file(out, parquet(frame, {}))
+    elif out.suffix == ".csv":
+        write_file(out, frame.write_csv())
+    else:
+        raise BadInput(f"--out: {out}: expected a name that ends in .parquet or .csv")
+
+
+def _plain(row: tuple[Any, ...]) -> list[Any]:
+    return [None if isinstance(cell, float) and cell - cell != 0 else cell for cell in row]
+
+
+def _shown(cell: object) -> str:
+    if cell is None:
+        return "–"
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _tell_summary(summary: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    status = (
+        ", ".join(f"{count:,} {word}" for word, count in summary["status"].items()) or "none yet"
+    )
+    axes = (
+        ", ".join(f"{name} ({count})" for name, count in summary["axes"].items())
+        or "the seed alone"
+    )
+    title = f"{summary['title']}: " if summary["title"] else ""
+    printing.tell(
+        f"{title}{summary['cells']:,} cells; {status}. Varied: {axes}; seeds: {summary['seeds']}."
+    )
+    if summary["values"]:
+        table = Table()
+        for head in ("value", "cells", "least", "median", "most"):
+            table.add_column(head, justify="left" if head == "value" else "right")
+        for name, row in summary["values"].items():
+            table.add_row(
+                name, f"{row['cells']:,}", *(_shown(row[k]) for k in ("min", "median", "max"))
+            )
+        printing.print_table(table)
+    for reason, count in summary["reasons"].items():
+        printing.say(f"{count:,} cells: {reason}")

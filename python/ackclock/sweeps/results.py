@@ -1,0 +1,243 @@
+"""Results of sweeps: the table of a plan, questions to it, and figures."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import polars as pl
+
+from ackclock._nearest import nearest
+from ackclock._shown import html_table
+from ackclock.errors import BadInput
+from ackclock.sweeps.cells import first_line
+from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.store import Store
+
+if TYPE_CHECKING:
+    from ackclock.plots import Picture
+
+__all__ = ["PLOTS", "Plot", "SweepResults", "results"]
+
+#: The figures of a sweep.
+Plot = Literal["lines", "map", "cdf", "panels"]
+PLOTS: tuple[Plot, ...] = get_args(Plot)
+
+#: Functions that bring the cells of a pair together.
+_REDUCED = ("mean", "median", "min", "max", "sum", "std", "count")
+_SHOWN_ROWS = 20
+
+
+class SweepResults:
+    """The results of the plan that was run last in a store.
+
+    Attributes
+    ----------
+    store
+        The store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.store.plan()
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """A row a finished cell: ``cell``, ``key``, settings, ``status``, ``reason``, values.
+
+        The rows are in the order of the plan, whatever ran them and when.
+        """
+        rows = self.store.rows()
+        index = self.store.index(self.plan)
+        settings = set(index.columns) - {"key"}
+        rows = rows.drop(*settings & set(rows.columns))
+        wanted = ["key", "status", "reason", *self.plan.values]
+        kept = rows.select(name for name in wanted if name in rows.columns)
+        return index.join(kept, on="key", how="inner", maintain_order="left")
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of the plan."""
+        return self.store.index(self.plan).height
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return a table of the runs that the plan keeps, with the settings of each row's cell.
+
+        Raises
+        ------
+        BadInput
+            The plan does not keep it.
+        """
+        found = self.store.table(name)
+        if found is None:
+            known = self.store.names() or ["none; `keep` in the plan says which"]
+            raise BadInput(f"table: `{name}` was not kept{nearest(name, known)}")
+        index = self.store.index(self.plan)
+        rows = found.rename(
+            {each: f"{each}_" for each in found.columns if each in index.columns and each != "key"}
+        )
+        return index.join(rows, on="key", how="inner", maintain_order="left_right")
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """Answer a question in SQL over the table ``cells``, and over each table that was kept.
+
+        Raises
+        ------
+        BadInput
+            The question is none, or names a column that there is not.
+        """
+        tables: dict[str, Any] = {name: self.table(name) for name in self.store.names()}
+        try:
+            with pl.SQLContext({"cells": self.frame, **tables}, eager=True) as context:
+                return context.execute(query)
+        except (pl.exceptions.PolarsError, TypeError) as error:
+            raise BadInput(f"sql: {first_line(error)}") from None
+
+    def pivot(self, row: str, column: str, value: str, how: str = "mean") -> pl.DataFrame:
+        """Return a value over two columns: a row each of the first, a column each of the second.
+
+        Parameters
+        ----------
+        row, column
+            Columns of settings.
+        value
+            The column of values.
+        how
+            ``mean``, ``median``, ``min``, ``max``, ``sum``, ``std`` or ``count`` of the cells of a
+            pair.
+        """
+        if how not in _REDUCED:
+            raise BadInput(f"pivot: `{how}`{nearest(how, _REDUCED)}")
+        self._expect("pivot", row, column, value)
+        reduced: pl.Expr = getattr(pl.col(value).drop_nulls(), how)()
+        known = self.frame.group_by(row, column, maintain_order=True).agg(reduced)
+        order = known[row].unique(maintain_order=True).to_frame()
+        wide = known.pivot(on=column, index=row, values=value, maintain_order=True)
+        return order.join(wide, on=row, how="left", maintain_order="left")
+
+    def plot(
+        self,
+        kind: Plot = "lines",
+        *,
+        value: str,
+        x: str | None = None,
+        by: str | None = None,
+        panel: str | None = None,
+        label: str | None = None,
+        factor: float = 1.0,
+        title: str = "",
+    ) -> Picture:
+        """Return a figure of a value, by the names of columns.
+
+        Parameters
+        ----------
+        kind
+            ``lines``: means with 95 % intervals over ``x``, a line each of ``by``. ``map``: a map
+            over ``x`` and ``by``. ``cdf``: the distribution, a line each of ``by``. ``panels``:
+            lines in a panel each of ``panel``.
+        value
+            The column of values.
+        x, by, panel
+            Columns of settings.
+        label
+            The name of the value, with its unit; default: the column's.
+        factor
+            By how much values are multiplied, such as 1e-6 for Mbit/s.
+        title
+            The title.
+        """
+        from ackclock import plots  # noqa: PLC0415 - only for those who draw
+
+        if kind not in PLOTS:
+            raise BadInput(f"plot: `{kind}` is no figure{nearest(kind, PLOTS)}")
+        needs = {"lines": ("x",), "map": ("x", "by"), "cdf": (), "panels": ("x", "panel")}[kind]
+        given = {"x": x, "by": by, "panel": panel}
+        for need in needs:
+            if given[need] is None:
+                raise BadInput(f"plot: `{kind}` needs `{need}`, a column of settings")
+        self._expect("plot", value, *(name for name in given.values() if name is not None))
+        table = self.frame.filter(pl.col("status") == "ok")
+        if kind == "cdf":
+            table = table.with_columns(pl.col(value).cast(pl.Float64) * factor)
+            return plots.distribution(table, value=value, by=by, label=label, title=title)
+        assert x is not None  # noqa: S101 - every other kind needs it
+        if kind == "map":
+            assert by is not None  # noqa: S101
+            return plots.heat_map(
+                table, x=x, y=by, value=value, label=label, title=title, factor=factor
+            )
+        return plots.panels(
+            table, x=x, value=value, by=by, panel=panel if kind == "panels" else None,
+            label=label, title=title, factor=factor,
+        )  # fmt: skip
+
+    def summary(self) -> dict[str, Any]:
+        """Return the number of cells of each status, the settings, and each value's range."""
+        frame = self.frame
+        counted = frame["status"].value_counts().sort("status")
+        values: dict[str, Any] = {}
+        for name in self.plan.values:
+            if name not in frame.columns or not frame[name].dtype.is_numeric():
+                continue
+            column = frame[name].drop_nulls().cast(pl.Float64)
+            values[name] = {
+                "cells": len(column),
+                "min": column.min(),
+                "median": column.median(),
+                "max": column.max(),
+            }
+        reasons = frame.filter(pl.col("reason").is_not_null())["reason"].value_counts(sort=True)
+        return {
+            "title": self.plan.title,
+            "cells": self.cells,
+            "status": dict(counted.iter_rows()),
+            "axes": {axis.name: frame[axis.name].n_unique() for axis in self.plan.axes},
+            "seeds": len(self.plan.seeds),
+            "values": values,
+            "reasons": dict(reasons.head(5).iter_rows()),
+            "parts": len(self.store.parts()),
+            "tables": self.store.names(),
+        }
+
+    def scenario(self, cell: int) -> str:
+        """Return the scenario of a cell as JSON text."""
+        from ackclock.sweeps.cells import Cells  # noqa: PLC0415 - of one cell, rarely
+
+        cells = Cells(self.plan)
+        if not 0 <= cell < len(cells):
+            raise BadInput(f"cell: {cell}, expected a number from 0 to {len(cells) - 1}")
+        return cells.text(next(cells.rows(cells.frame[cell])))
+
+    def compact(self) -> int:
+        """Bring the parts of the store together; return how many there were."""
+        return self.store.compact()
+
+    def _expect(self, caller: str, *names: str) -> None:
+        for name in names:
+            if name not in self.frame.columns:
+                raise BadInput(f"{caller}: no column `{name}`{nearest(name, self.frame.columns)}")
+
+    def __len__(self) -> int:
+        """Return the number of cells that are finished."""
+        return self.frame.height
+
+    def __repr__(self) -> str:
+        """Return the folder and the number of cells."""
+        return (
+            f"SweepResults({os.fspath(self.store.path)!r}: {len(self):,} of {self.cells:,} cells)"
+        )
+
+    def _repr_html_(self) -> str:
+        frame = self.frame.drop("key", "reason")
+        rows = frame.head(_SHOWN_ROWS).to_dicts()
+        return html_table(rows, frame.columns, caption=repr(self), total=frame.height)
+
+
+def results(path: str | os.PathLike[str]) -> SweepResults:
+    """Return the results in the store of a sweep; see :func:`ackclock.results`."""
+    return SweepResults(Store(path))

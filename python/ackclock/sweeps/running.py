@@ -1,0 +1,71 @@
+"""Running a plan: what is left to be run, on this machine or on many, into a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from typing import Any
+
+from ackclock.errors import BadInput
+from ackclock.sweeps.blocks import Worker
+from ackclock.sweeps.cells import Cells
+from ackclock.sweeps.local import cores, run_local
+from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.results import SweepResults
+from ackclock.sweeps.store import Store, Writer
+from ackclock.sweeps.values import Values
+from ackclock.sweeps.work import Progress, Work
+
+__all__ = ["checked", "sweep"]
+
+#: The time of a block on this machine.
+_BLOCK_S = 1.0
+#: A store of more parts than this is brought together in the end.
+_MOST_PARTS = 32
+
+
+def sweep(
+    plan: Plan | Mapping[str, Any] | str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    scheduler: str | None = None,
+    threads: int | None = None,
+    retry: bool = False,
+    laws: Mapping[str, str | os.PathLike[str]] | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    told: Callable[[str], None] | None = None,
+) -> SweepResults:
+    """Run a plan; see :func:`ackclock.sweep`."""
+    plan = Plan.of(plan).with_laws(laws or {})
+    if threads is not None and threads < 1:
+        raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    cells = checked(plan)
+    with Writer(out, plan) as store:
+        work = Work(store, store.keys(cells), retry=retry, progress=progress)
+        if scheduler is None:
+            work.spread(1 if plan.on == "live" else threads or cores(), _BLOCK_S)
+            parts = run_local(plan, work.take, threads)
+        else:
+            from ackclock.sweeps.cluster import run_on_cluster  # noqa: PLC0415 - needs Dask
+
+            parts = run_on_cluster(plan, work, scheduler, told or (lambda _: None))
+        with closing(parts):
+            for part in parts:
+                work.add(part)
+    found = SweepResults(Store(out))
+    if len(found.store.parts()) > _MOST_PARTS:
+        # Another writer that is at work brings them together in its end.
+        with suppress(BadInput):
+            found.store.compact()
+    return found
+
+
+def checked(plan: Plan) -> Cells:
+    """Return the cells of a plan whose keys and values can be used."""
+    for name, path in plan.laws.items():
+        Worker.load(name, path)
+    cells = Cells(plan)
+    cells.check()
+    Values(plan).check(cells.columns([]))
+    return cells
