@@ -13,7 +13,7 @@ from ackclock import _core, api
 from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.estimates import estimate
-from ackclock.results import Run
+from ackclock.runs import Run
 from ackclock.scenario import Scenario
 from ackclock.suites import suite_of
 from ackclock.suites.case import MEASURE, Case, Outcome, Suite, Verdict
