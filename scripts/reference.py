@@ -287,8 +287,8 @@ every = "change"
 ```
 
 The end of a name is the unit: `_s`, `_bps`, `_bytes`, `_segments`. A name without one is that of a
-number, a share, or a word. Names are those of the law's source, where it gives names. A law that is not here
-keeps no more than `cwnd` and `ssthresh`. `ackclock variants --json` has this list.
+number, a share, or a word. Names are those of the law's source, where it gives names. A law that is
+not here keeps no more than `cwnd` and `ssthresh`. `ackclock variants --json` has this list.
 """
 
 

@@ -322,7 +322,7 @@ proptest::proptest! {
         for (n, (millis, acked)) in steps.into_iter().enumerate() {
             story.now += Duration::from_millis(millis);
             if second == Some(n) {
-                story.congestion(Signal::Loss, 2.0_f64.max(story.cwnd()) as u64);
+                story.reduce(Signal::Loss, story.law.cwnd());
             }
             let before = story.cwnd();
             story.ack(acked);
