@@ -607,7 +607,7 @@ mod _core {
     #[pymodule_export]
     use super::place::{copy_file, try_file, write_file};
     #[pymodule_export]
-    use super::table::{read_table, throughput};
+    use super::table::{Table, read_table, throughput};
     #[pymodule_export]
     use super::words::{
         bits_per_second, check_runs, law_variables, load_law, load_law_at, registry, schema,
