@@ -185,7 +185,7 @@ def test_run_writes_tables(
         *("flows.parquet", "links.parquet", "sources.parquet"),
         *("crossings.parquet", "objects.parquet", "connections.parquet", "pages.parquet"),
         *("videos.parquet", "quick_start.parquet", "flow_events.parquet"),
-        *("flow_samples.parquet", "link_samples.parquet"),
+        *("flow_samples.parquet", "law_samples.parquet", "link_samples.parquet"),
     }
     metadata = pq.read_metadata(out / "flows.parquet").metadata
     assert json.loads(metadata[b"ackclock.scenario"])["duration"] == "5 s"

@@ -107,7 +107,7 @@ def test_a_machine_without_live_runs_is_told_why(
 def test_a_trial_whose_program_its_user_may_not_run_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object, allow_programs: bool) -> ac.Run:
+    def refuse(*_: object, allow_programs: bool, **_settings: object) -> ac.Run:
         assert allow_programs
         raise ac.BadInput("flow[0].app.receiver: user 65534 may not run it")
 
