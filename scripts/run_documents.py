@@ -37,7 +37,7 @@ SHOWN = ("text", "console", "toml", "json", "c", "rust", "tap", "packetdrill", "
 #: Other programs, which are not ours to test, or are tested by `make`.
 NOT_OURS = ("make", "cargo", "pip", "python3 -m venv", "tshark", "tcpdump", "tcptrace", "cd", ".")
 #: Commands of ours that take minutes, or need a server, another installation or a quiet machine.
-LONG = ("reproduce", "bench", "judge", "play")
+LONG = ("reproduce", "bench", "judge", "play", "suite bbr-draft")
 #: Words that stand for what a reader has.
 OTHERS = ("packetdrill/gtests", "film.mp4", "mylaw")
 
@@ -136,7 +136,9 @@ def _is_ours(words: list[str]) -> bool:
 
 def _is_looked_up(words: list[str], live: bool) -> bool:
     on_live = any("live" in word for word in _values(words, "--on"))
-    return words[1] in LONG or is_not_ours(words) or (on_live and not live)
+    line = " ".join(words[1:])
+    is_long = any(line == each or line.startswith(f"{each} ") for each in LONG)
+    return is_long or is_not_ours(words) or (on_live and not live)
 
 
 def _can_run(program: str, live: bool) -> bool:

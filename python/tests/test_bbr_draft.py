@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +15,9 @@ from ackclock.suites import suite_of
 from ackclock.suites.bbr_network import B0, held_back, path
 from ackclock.suites.case import Case, Outcome
 from ackclock.suites.history import History
-from ackclock.suites.running import run_suite
+from ackclock.suites.running import SuiteResult, run_suite
 
+PAGE = Path(__file__).resolve().parents[2] / "docs/validation/bbr-draft.md"
 CASES = {case.key: case for case in suite_of("bbr-draft").cases(True)}
 
 Changes = Mapping[str, Sequence[tuple[float, float | str | None]]]
@@ -122,9 +125,46 @@ def test_an_application_is_held_back_from_a_moment_on() -> None:
     assert B0.bdp_segments == pytest.approx(50e6 * 0.04 / 8 / 1488)
 
 
-def test_our_bbr_keeps_the_conditions_of_the_draft() -> None:
+@pytest.fixture(scope="module")
+def quick() -> SuiteResult:
+    return run_suite("bbr-draft", ["bbr", "cubic"], quick=True)
+
+
+def page_rows() -> dict[str, list[str]]:
+    """Return the rows of the page's table by the names of the cases."""
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| `")]
+    return {row[0].strip("`"): row for row in rows}
+
+
+def numbers(text: str) -> list[float]:
+    return [float(each) for each in re.findall(r"-?[0-9]+(?:\.[0-9]+)?", text)]
+
+
+def test_the_page_has_the_cases_and_what_a_quick_run_finds(quick: SuiteResult) -> None:
+    rows = page_rows()
+    whole = {case.key: case for case in suite_of("bbr-draft").cases(False)}
+    assert rows.keys() == whole.keys()
+    for key, (_, metric, limit, *values) in rows.items():
+        case = whole[key]
+        unit = f", {case.unit}" if case.unit else ""
+        assert metric == case.metric.replace("’", "'") + unit, key
+        if case.limit is not None and not case.condition:
+            bounds = [case.limit.low, case.limit.high]
+            known = [round(case.factor * each, 3) for each in bounds if each is not None]
+            assert numbers(limit) == pytest.approx(known, abs=1e-6), key
+        # The quick run's paths and seeds are among those of the page.
+        cell = quick.cell(key, "bbr")
+        if case.condition:
+            assert (values[0] == "holds") == all(each == 1 for each in cell.values), key
+        elif found := numbers(values[0]):
+            shown = [float(cell.shown(each)) for each in cell.values]
+            assert min(found) <= min(shown) <= max(shown) <= max(found), key
+
+
+def test_our_bbr_keeps_the_conditions_of_the_draft(quick: SuiteResult) -> None:
     """The page docs/validation/bbr-draft.md explains the limits that are missed."""
-    found = run_suite("bbr-draft", ["bbr", "cubic"], quick=True)
+    found = quick
     failed = {cell.case.key for cell in found.failed() if cell.variant == "bbr"}
     assert failed == {"12-bandwidth", "12-rounds", "14-queue", "17-loss"}
     assert len({case.key[:2] for case in found.cases}) == 22

@@ -326,7 +326,7 @@ def _up_on_loss(seeds: int) -> list[Case]:
             return net.seen()
         at = ups[0].start_s
         app = held_back(net, variant, at, for_s=10.0, then_bps=0.5 * net.way.rate_bps)
-        # What was in flight at `at` was not limited by the application.
+        # The data in flight at `at` was not limited by the application.
         events = [event(at + 2 * net.way.rtt_s, loss=0.05), event(at + 2.0, loss=0.0)]
         return net.seen().changed(events=events).running(app)
 

@@ -212,7 +212,7 @@ def _settings(plan: Plan) -> pl.DataFrame:
             pl.concat(parts, how="horizontal"), how="cross", maintain_order="left_right"
         )
     names = [name for axis in plan.axes for name in found.columns if _is_of(name, axis, plan)]
-    # Of a plan without axes a row is left, and an empty name.
+    # A plan without axes leaves a row, and an empty name.
     return found.select(names or [""])
 
 

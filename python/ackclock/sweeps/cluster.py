@@ -168,7 +168,7 @@ def _give(client: Client, work: Work, crew: _Crew, asked: _Asked) -> int:
 
 def _taken(plan: Plan, crew: _Crew) -> Iterator[Part]:
     """Yield the parts of blocks that are done; those that failed are tried again."""
-    # Of a scheduler that goes away the futures are cancelled, without a call.
+    # The futures of a scheduler that goes away are cancelled, without a call.
     crew.ended.wait(_LOOK_S)
     crew.ended.clear()
     for future in [each for each in crew.given if each.status != "pending"]:

@@ -168,7 +168,7 @@ class Writer(Store):
         self._finished: set[str] = set()
         self._held = ExitStack()
         self.order = self._enter()
-        # What killed runs have left goes; another writer may be at work there.
+        # The files that killed runs have left go; another writer may be at work there.
         with suppress(BadInput), Folder(self._folder):
             pass
         for name in ("plan.json", f"plans/{plan.digest}.json"):
@@ -190,7 +190,7 @@ class Writer(Store):
     def _enter(self) -> str:
         _try(self.path)
         for order in _ORDERS:
-            # Of one process all writers have a folder together.
+            # All writers of one process have a folder together.
             mine = (str(self.path.resolve()), order)
             if mine in _TAKEN:
                 continue

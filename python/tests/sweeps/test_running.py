@@ -62,7 +62,7 @@ def test_finished_cells_are_not_run_again_whatever_else_changes(tmp_path: Path) 
     assert ran == 0
     assert found.frame["rate_bps"].to_list() == [2e6] * 3
     assert found.frame["goodput_bps"].null_count() == 0
-    # What is kept is a part of a cell's hash.
+    # The tables that are kept are a part of a cell's hash.
     assert run_of(tmp_path, values={"most": "MAX(goodput_bps) FROM flows"})[1] == 12
 
 

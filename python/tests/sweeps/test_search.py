@@ -146,7 +146,7 @@ def test_a_find_is_replayed_and_one_that_is_gone_is_told(tmp_path: Path) -> None
     assert held.holds
     assert held.score is not None
     assert held.score <= held.bound
-    # Of a deep buffer the path is full.
+    # The path is full with a deep buffer.
     cured = {**found.scenario, "topology": {**found.scenario["topology"], "buffer": "10 BDP"}}
     path.write_text(compact_toml(cured), encoding="utf-8")
     (gone,) = replay(tmp_path / "corpus")

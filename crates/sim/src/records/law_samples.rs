@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_change_is_a_row_and_no_change_is_none() {
         let (mut watch, mut rows) = (LawWatch::default(), Vec::new());
-        for (millis, moves) in [(1, 2.0), (2, 2.0), (3, 5.0)] {
+        for (millis, moves) in [(1, 2.0), (2, 2.0), (3, 5.0), (4, 5.0), (5, 2.0)] {
             let now = Instant::START + ackclock_units::Duration::from_millis(millis);
             watch.record_changes(now, 4, &Known(moves), &mut rows);
         }
@@ -113,6 +113,7 @@ mod tests {
                 (1_000_000, "moves", Value::Number(2.0)),
                 (1_000_000, "state", Value::Word("still")),
                 (3_000_000, "moves", Value::Number(5.0)),
+                (5_000_000, "moves", Value::Number(2.0)),
             ]
         );
         assert!(rows.iter().all(|row| row.flow == 4));
