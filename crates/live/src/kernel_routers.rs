@@ -195,19 +195,13 @@ impl InKernel {
             let mut hooks: Vec<_> = own.map(|at| at.hook.as_str()).collect();
             hooks.sort_unstable();
             hooks.dedup();
-            let counts = routers.counts(*wire);
             RouterReport {
                 link: plan.wires[*wire].link.clone(),
                 direction: plan.wires[*wire].direction,
                 hooks,
                 object: object.clone(),
                 hash: hash.clone(),
-                packets: counts.packets,
-                bytes: counts.bytes,
-                beside_bytes: counts.beside_bytes,
-                requests: counts.requests,
-                approved: counts.approved,
-                denied: counts.denied,
+                totals: routers.counts(*wire),
             }
         });
         of.collect()

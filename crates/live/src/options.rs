@@ -9,6 +9,7 @@ use ackclock_net::QuickStartConfig;
 use ackclock_packet::QuickStartRate;
 use ackclock_tcp::QuickStartStep;
 use ackclock_writer::Place;
+use serde::Serialize;
 
 /// The options of a live run.
 #[derive(Clone, Debug, Default)]
@@ -160,7 +161,7 @@ pub struct KernelDecision {
 }
 
 /// The packets of a kernel's router.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RouterTotals {
     /// Packets that it saw.
     pub packets: u64,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::limits::{MOST_LATENESS, MOST_RATE_ERROR, MOST_RELATIVE_LATENESS, MOST_STALL};
 use crate::path_driver::PathReport;
 
-use crate::options::{End, PortKind};
+use crate::options::{End, PortKind, RouterTotals};
 use crate::programs::ProgramReport;
 use crate::sys::{self, Scheduling};
 use crate::watch::Watched;
@@ -169,18 +169,9 @@ pub struct RouterReport {
     pub object: String,
     /// Its hash.
     pub hash: String,
-    /// Packets that it saw.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Bytes of the path's cross-traffic, which it was told.
-    pub beside_bytes: u64,
-    /// Requests.
-    pub requests: u64,
-    /// Those that got a rate.
-    pub approved: u64,
-    /// Those that got none.
-    pub denied: u64,
+    /// The packets, each count under its own name.
+    #[serde(flatten)]
+    pub totals: RouterTotals,
 }
 
 /// A rate that was approved, and used.

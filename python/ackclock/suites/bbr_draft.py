@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ackclock.suites import bbr_path_cases, bbr_state_cases
+from ackclock.suites.bbr_network import SOURCE
 from ackclock.suites.case import Case, Suite
-
-SOURCE = "draft-ietf-ccwg-bbr-06, BBR Example Test Cases"
 
 
 def cases(quick: bool) -> Sequence[Case]:

@@ -11,23 +11,28 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import ackclock as ac
-from ackclock.suites.case import Outcome
+from ackclock.suites.case import Case, Outcome
 from ackclock.suites.history import History, Span
 from ackclock.suites.paths import MSS_BYTES, Member, Way
 
 __all__ = [
     "B0",
+    "CONDITION",
     "INITIAL_WINDOW",
     "NINE",
     "SEEDS",
+    "SOURCE",
     "Net",
     "Trials",
     "changed_s",
+    "draft_case",
     "event",
     "held_back",
     "law_of",
+    "net_of",
     "path",
     "payload_share",
     "spans_of",
@@ -35,6 +40,8 @@ __all__ = [
     "window",
 ]
 
+SOURCE = "draft-ietf-ccwg-bbr-06, BBR Example Test Cases"
+CONDITION = "the condition of the title holds"
 HEADER_BYTES = 40
 INITIAL_WINDOW = 10
 SEEDS = 3
@@ -104,6 +111,11 @@ def payload_share(outcome: Outcome) -> float:
     """Return the payload's part of a full packet."""
     row = outcome.whole["flow"]
     return MSS_BYTES / (float(row["arrived_bytes"]) / float(row["arrived_packets"]))
+
+
+def net_of(nets: Sequence[Net], outcome: Outcome) -> Net:
+    """Return the path of a run."""
+    return next(net for net in nets if net.way.title == outcome.scenario.title)
 
 
 @lru_cache(maxsize=256)
@@ -182,6 +194,18 @@ def changed_s(outcome: Outcome) -> float:
     at = outcome.scenario.events[0].at
     assert isinstance(at, str)  # noqa: S101 - for the types
     return float(at.removesuffix(" ns")) / 1e9
+
+
+def draft_case(number: int, key: str, **more: Any) -> Case:
+    """Return a part of a case of the draft, in which each run has to keep the limit.
+
+    Its runs are as many as ``runs`` has names, or one. With the metric ``CONDITION`` it is a
+    condition, which the title says.
+    """
+    given: dict[str, Any] = {"seeds": len(more.get("runs", ())) or 1, "every": True} | more
+    if given["metric"] == CONDITION:
+        given |= {"metric": given["title"], "condition": True}
+    return Case(key=f"{number:02}-{key}", source=f"{SOURCE}, {number}", **given)
 
 
 @dataclass(frozen=True)

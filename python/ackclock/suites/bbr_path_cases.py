@@ -11,14 +11,17 @@ from typing import Any
 import ackclock as ac
 from ackclock.suites.bbr_network import (
     B0,
+    CONDITION,
     INITIAL_WINDOW,
     NINE,
     SEEDS,
     Net,
     Trials,
     changed_s,
+    draft_case,
     event,
     held_back,
+    net_of,
     path,
     payload_share,
     spans_of,
@@ -28,10 +31,8 @@ from ackclock.suites.case import MEASURE, Case, Limit, Outcome
 from ackclock.suites.history import History
 from ackclock.suites.paths import MSS_BYTES, PACKET_BYTES
 
-_SOURCE = "draft-ietf-ccwg-bbr-06, BBR Example Test Cases"
 _HOLDS_MS = (4.0, 10.0, 25.0)
 _BURSTS = (15_000, 50_000, 100_000)
-_CONDITION = "the condition of the title holds"
 _LOW = ((64e3, 0.02), (1e6, 0.001))
 
 
@@ -52,11 +53,8 @@ def cases(quick: bool) -> Sequence[Case]:
 
 
 def _case(number: int, key: str, **more: Any) -> Case:
-    given: dict[str, Any] = {"kind": "ours", "seeds": len(more.get("runs", ())) or 1, "every": True}
-    given |= more
-    if given["metric"] == _CONDITION:
-        given |= {"metric": given["title"], "condition": True}
-    return Case(key=f"{number:02}-{key}", source=f"{_SOURCE}, {number}", **given)
+    """Return a case whose limit is ours, unless it says otherwise."""
+    return draft_case(number, key, **({"kind": "ours"} | more))
 
 
 def _publishes_state(variant: str) -> bool:
@@ -100,7 +98,7 @@ def _after_idle(on: Trials) -> Case:
         return _measured(made, start_s, start_s + 1.0)
 
     def measure(outcome: Outcome) -> float:
-        net = next(net for net in on.nets if net.way.title == outcome.scenario.title)
+        net = net_of(on.nets, outcome)
         return _share_of_link(outcome, net.way.rate_bps)
 
     return _case(
@@ -203,7 +201,7 @@ def _sub_packet() -> list[Case]:
         return min((float(row["cwnd_segments"]) for row in outcome.samples), default=0.0)
 
     def queue(outcome: Outcome) -> float:
-        net = next(net for net in nets if net.way.title == outcome.scenario.title)
+        net = net_of(nets, outcome)
         waits = outcome.link["queue_delay_mean_s"] or 0.0
         return float(waits) * net.way.rate_bps / 8 / PACKET_BYTES
 
@@ -423,7 +421,7 @@ def _spurious(seeds: int) -> list[Case]:
     return [
         _case(
             18, "restores", title="Packets come late, one in 5,000 by 15 ms: what a loss lowered "
-            "comes back", kind="rule", metric=_CONDITION, digits=0,
+            "comes back", kind="rule", metric=CONDITION, digits=0,
             build=_drawn(late), measure=_restored,
             seeds=seeds,
             limit=Limit(low=1.0), needs=needs,
@@ -432,7 +430,7 @@ def _spurious(seeds: int) -> list[Case]:
         ),
         _case(
             19, "restores", title="The link holds all packets once, for 1.2 s, and the timer "
-            "expires: what that lowered comes back", kind="rule", metric=_CONDITION,
+            "expires: what that lowered comes back", kind="rule", metric=CONDITION,
             digits=0, build=_drawn(held),
             measure=_restored, seeds=seeds,
             limit=Limit(low=1.0), needs=needs,

@@ -9,15 +9,18 @@ from typing import Any
 import ackclock as ac
 from ackclock.suites.bbr_network import (
     B0,
+    CONDITION,
     INITIAL_WINDOW,
     NINE,
     SEEDS,
     Net,
     Trials,
     changed_s,
+    draft_case,
     event,
     held_back,
     law_of,
+    net_of,
     path,
     payload_share,
     spans_of,
@@ -28,10 +31,7 @@ from ackclock.suites.case import Case, Limit, Outcome
 from ackclock.suites.history import Span
 from ackclock.suites.paths import MSS_BYTES
 
-_SOURCE = "draft-ietf-ccwg-bbr-06, BBR Example Test Cases"
-_STATE = ("state",)
 _HOLDS = Limit(low=1.0)
-_CONDITION = "the condition of the title holds"
 _STEP_S = 1e-6
 _LITTLE = 0.05
 """The part of the rate that an initial window of ten segments carries on the default path."""
@@ -62,17 +62,8 @@ def cases(quick: bool) -> Sequence[Case]:
 
 
 def _case(number: int, key: str, **more: Any) -> Case:
-    """Return a case of one run, whose limit is the draft's condition."""
-    given: dict[str, Any] = {"kind": "rule", "seeds": len(more.get("runs", ())) or 1, "every": True}
-    given |= more
-    if given["metric"] == _CONDITION:
-        given |= {"metric": given["title"], "condition": True}
-    return Case(
-        key=f"{number:02}-{key}",
-        source=f"{_SOURCE}, {number}",
-        needs=given.pop("needs", _STATE),
-        **given,
-    )
+    """Return a case whose limit is the draft's condition on the state."""
+    return draft_case(number, key, **({"kind": "rule", "needs": ("state",)} | more))
 
 
 def _holds(found: bool) -> float:
@@ -97,10 +88,6 @@ def _alone(net: Net, change: Callable[[Net, str], Net], seeds: int = 1) -> dict[
     return {"build": build, "seeds": seeds}
 
 
-def _net_of(on: Trials, outcome: Outcome) -> Net:
-    return next(net for net in on.nets if net.way.title == outcome.scenario.title)
-
-
 def _leaves_up(span: Span) -> bool:
     """Return if a probe was over: PROBE_DOWN may itself be over on the same ACK."""
     return span.after in ("probe_bw_down", "probe_bw_cruise", "probe_bw_refill")
@@ -120,7 +107,7 @@ def _startup_on_plateau(on: Trials, plain: dict[str, Any]) -> list[Case]:
         startup = _first(outcome, "startup")
         if startup is None or math.isinf(startup.end_s):
             return 0.0
-        link_bps = _net_of(on, outcome).way.rate_bps * payload_share(outcome)
+        link_bps = net_of(on.nets, outcome).way.rate_bps * payload_share(outcome)
         return outcome.law.number("max_bw_bps", startup.end_s) / link_bps
 
     def flags(outcome: Outcome) -> float:
@@ -136,7 +123,7 @@ def _startup_on_plateau(on: Trials, plain: dict[str, Any]) -> list[Case]:
         startup = _first(outcome, "startup")
         if startup is None or math.isinf(startup.end_s):
             return math.inf
-        needed = math.log2(_net_of(on, outcome).bdp_segments / INITIAL_WINDOW)
+        needed = math.log2(net_of(on.nets, outcome).bdp_segments / INITIAL_WINDOW)
         return outcome.law.number("round_count", startup.end_s) - max(0, math.ceil(needed))
 
     title = "STARTUP ends where the bandwidth no longer grows"
@@ -148,7 +135,7 @@ def _startup_on_plateau(on: Trials, plain: dict[str, Any]) -> list[Case]:
         ),
         _case(
             1, "flags", title=f"{title}: three rounds without growth, then DRAIN",
-            metric=_CONDITION, measure=flags, limit=_HOLDS,
+            metric=CONDITION, measure=flags, limit=_HOLDS,
             needs=("state", "full_bw_count", "full_bw_now"), **plain,
         ),
         _case(
@@ -183,12 +170,12 @@ def _startup_on_loss() -> list[Case]:
     return [
         _case(
             2, "exit", title="STARTUP of 80 Mbit/s on 200 Mbit/s ends when every 25th packet is "
-            "lost", metric=_CONDITION, measure=left, limit=_HOLDS,
+            "lost", metric=CONDITION, measure=left, limit=_HOLDS,
             needs=needs, **of(80e6),
         ),
         _case(
             2, "few-losses", title="STARTUP of 20 Mbit/s on 200 Mbit/s goes on: two or three "
-            "losses a round trip are fewer than six", metric=_CONDITION,
+            "losses a round trip are fewer than six", metric=CONDITION,
             measure=stayed, limit=_HOLDS, needs=needs, **of(20e6),
             note="The draft asks for six stretches lost in a round; this is its negative control.",
         ),
@@ -240,7 +227,7 @@ def _drain(on: Trials, plain: dict[str, Any]) -> list[Case]:
     probed = _on(on, lambda net, variant: _around(net, variant, "drain", 1))
     return [
         _case(
-            3, "gain", title="DRAIN sends at half of the bandwidth", metric=_CONDITION,
+            3, "gain", title="DRAIN sends at half of the bandwidth", metric=CONDITION,
             measure=gain, limit=_HOLDS, needs=needs, **runs,
         ),
         _case(
@@ -394,14 +381,14 @@ def _app_limited(seeds: int) -> list[Case]:
     return [
         _case(
             7, "startup", title="STARTUP of an application with 0.05 of the rate, without loss, "
-            "never ends", metric=_CONDITION,
+            "never ends", metric=CONDITION,
             measure=never_full, limit=_HOLDS, **_alone(limited, _seen, seeds),
             note="PROBE_RTT comes all the same, and goes back to STARTUP. The initial window has "
             "to carry the application’s rate: more of it would wait, and fill the path later.",
         ),
         _case(
             7, "up", title="PROBE_UP of an application with 0.3 of the rate, without loss, lasts "
-            "until PROBE_RTT", metric=_CONDITION, measure=stays,
+            "until PROBE_RTT", metric=CONDITION, measure=stays,
             limit=_HOLDS, needs=("state", "bw_probe_up_rounds"), **_alone(whole, in_up, seeds),
             note="The draft says “indefinitely”; with a constant round trip PROBE_RTT comes every "
             "five seconds.",
@@ -475,7 +462,7 @@ def _down_by_time() -> list[Case]:
         _case(
             9, "slower-link", title="PROBE_DOWN ends after bw_probe_wait, in REFILL, where the "
             "link has become 15 % slower and the data in flight cannot fall",
-            metric=_CONDITION, measure=holds, limit=_HOLDS, needs=needs,
+            metric=CONDITION, measure=holds, limit=_HOLDS, needs=needs,
             **of(0.85 * 50e6),
             note="10 % slower, as the draft has it, balances the gain of 0.9 just so.",
         ),
@@ -542,7 +529,7 @@ def _probe_rtt(plain: dict[str, Any]) -> list[Case]:
         ),
         _case(
             10, "cruise", title="PROBE_RTT has half of a window, and goes back to PROBE_BW",
-            metric=_CONDITION, measure=back, limit=_HOLDS, needs=needs,
+            metric=CONDITION, measure=back, limit=_HOLDS, needs=needs,
             **plain,
         ),
     ]  # fmt: skip
@@ -567,7 +554,7 @@ def _after_idle(seeds: int) -> list[Case]:
     return [
         _case(
             11, "skips", title="After six seconds of silence there is no PROBE_RTT",
-            metric=_CONDITION, measure=skipped, limit=_HOLDS,
+            metric=CONDITION, measure=skipped, limit=_HOLDS,
             needs=("state", "idle_restart"), **_alone(net, silent, seeds),
         ),
     ]  # fmt: skip
@@ -585,7 +572,7 @@ def _probe_rtt_in_startup() -> Case:
 
     return _case(
         20, "startup", title="PROBE_RTT in a STARTUP that the application prolongs: it comes after "
-        "five seconds, and goes back to STARTUP", metric=_CONDITION,
+        "five seconds, and goes back to STARTUP", metric=CONDITION,
         measure=measure, limit=_HOLDS, needs=("state", "probe_rtt_min_delay_s"),
         **_alone(net, _seen),
     )  # fmt: skip

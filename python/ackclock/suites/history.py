@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -69,7 +69,7 @@ class History:
     def before(self, variable: str, time_s: float, flow: str = "flow") -> float:
         """Return a number as it was before the changes at a moment."""
         times = self._times.get((flow, variable), [])
-        place = len([time for time in times if time < time_s])
+        place = bisect_left(times, time_s)
         value = self._values[flow, variable][place - 1] if place else None
         return value if isinstance(value, float) else float("inf")
 
