@@ -6,7 +6,7 @@ import json
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -41,6 +41,13 @@ def suite(
     threads: Annotated[
         int | None, typer.Option(min=1, help="The runs at once. Default: one a core.")
     ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            help="sim: packet simulation; live: real packets and the kernel's TCP, which takes as "
+            "long as the scenarios last; sim,live: both."
+        ),
+    ] = "sim",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -81,6 +88,7 @@ def suite(
                 threads=threads,
                 progress=lambda key, n, whole: status(f"{key}: case {n + 1} of {whole}"),
                 laws=law or (),
+                on=[cast("Any", place.strip()) for place in on.split(",")],
                 told=printing.say,
             )
         if folder is not None:

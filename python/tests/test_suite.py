@@ -17,10 +17,11 @@ from ackclock.cli import app
 from ackclock.suites import KEYS, suite_of
 from ackclock.suites.c4 import SPECS, limit_s
 from ackclock.suites.case import Case, Limit, Outcome
+from ackclock.suites.cells import judged
 from ackclock.suites.history import History
 from ackclock.suites.page import _command
 from ackclock.suites.paths import Member, Way
-from ackclock.suites.running import SuiteResult, _case, _judged, run_suite
+from ackclock.suites.running import SuiteResult, _case, run_suite
 
 RUN = CliRunner()
 
@@ -64,13 +65,13 @@ def test_a_limit_judges(
     known = [value for value in values if math.isfinite(value)]
     mean = math.inf if math.inf in values else sum(known) / len(known) if known else math.nan
     means = {"mine": mean} | ({} if base is None else {"base": base})
-    assert _judged(case(limit=limit), "mine", values, means).verdict == verdict
+    assert judged(case(limit=limit), "mine", values, means).verdict == verdict
 
 
 def test_each_run_may_have_to_keep_a_limit() -> None:
     made = case(limit=Limit(high=1.5), every=True)
-    assert _judged(made, "mine", [1.0, 2.0], {"mine": 1.5}).verdict == "fail"
-    assert _judged(made, "mine", [1.0, 1.4], {"mine": 1.2}).verdict == "pass"
+    assert judged(made, "mine", [1.0, 2.0], {"mine": 1.5}).verdict == "fail"
+    assert judged(made, "mine", [1.0, 1.4], {"mine": 1.2}).verdict == "pass"
 
 
 def test_a_way_by_hand() -> None:
@@ -217,3 +218,54 @@ def test_a_law_of_another_kind_of_file_is_told(tmp_path: Path) -> None:
     file.write_text("x = 1", encoding="utf-8")
     done = RUN.invoke(app, ["suite", "quick", "mine", "--law", f"mine={file}"])
     assert "expected a shared library (.so) or a file of Python (.py)" in str(done.exception)
+
+
+class Lived:
+    """A live run as far as suites look at it: a simulation, and whether it is a measurement."""
+
+    def __init__(self, scenario: ac.Scenario, valid: bool) -> None:
+        self.made = ac.simulate(scenario)
+        self.live = {"valid": valid, "doubts": ["the path was late"]}
+
+    def rows(self, table: str) -> list[dict[str, object]]:
+        return self.made.rows(table)
+
+
+def test_live_senders_stand_beside_simulated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    tries: dict[str, int] = {}
+
+    def live(scenario: ac.Scenario) -> Lived:
+        variant = str(scenario.flows[0].variant)
+        if variant == "bbr":
+            raise ac.BadInput("flow[0].variant: the kernel has no `bbr` of the draft")
+        tries[variant] = tries.get(variant, 0) + 1
+        # The first run is no measurement, and those of NewReno never are.
+        return Lived(scenario, tries[variant] > 1 and variant != "newreno")
+
+    monkeypatch.setattr("ackclock.api.run_live", live)
+    found = run_suite(
+        "quick", ["cubic", "newreno", "bbr"], cases=["alone"], on=["sim", "live"], told=told.append
+    )
+    assert found.variants[:4] == ("cubic", "newreno", "bbr", "cubic, live")
+    simulated, lived = found.cell("alone", "cubic"), found.cell("alone", "cubic, live")
+    assert lived.values == simulated.values
+    seeds = simulated.case.seeds
+    assert tries["cubic"] == seeds + 1
+    refused = found.cell("alone", "newreno, live")
+    assert refused.reason == "no measurement in 3 runs: the path was late"
+    assert tries["newreno"] == 3
+    assert "alone: bbr, live is refused: flow[0].variant: the kernel has no `bbr`" in told[-1]
+    assert "--on sim,live" in _command(found)
+
+
+def test_a_place_that_is_none_is_refused() -> None:
+    with pytest.raises(ac.BadInput, match="suite: on: `lives` is none"):
+        run_suite("quick", ["cubic"], on=["lives"])  # type: ignore[list-item]
+
+
+def test_a_live_baseline_is_live() -> None:
+    made = case(limit=Limit(high=1.1, of="base"))
+    means = {"mine, live": 2.1, "base": 1.0, "base, live": 2.0}
+    # 1.1 times 2.0 is 2.2, and of the simulated one 1.1.
+    assert judged(made, "mine, live", [2.1, 2.1], means).verdict == "pass"

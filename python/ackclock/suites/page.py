@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import ackclock
 from ackclock.plots.style import COLOURS, figure, rendered, styled
 from ackclock.report import page as blocks
-from ackclock.suites.running import Cell, SuiteResult
+from ackclock.suites.cells import LIVE, Cell
+from ackclock.suites.running import SuiteResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,7 +70,11 @@ def build(found: SuiteResult) -> blocks.Page:
 
 
 def _command(found: SuiteResult, case: str | None = None) -> str:
-    words = ["ackclock", "suite", found.suite.key, *found.variants]
+    senders = dict.fromkeys(variant.removesuffix(LIVE) for variant in found.variants)
+    live = [variant.endswith(LIVE) for variant in found.variants]
+    places = [place for place, has in (("sim", not all(live)), ("live", any(live))) if has]
+    words = ["ackclock", "suite", found.suite.key, *senders]
+    words += ["--on", ",".join(places)] if any(live) else []
     words += [] if case is None else ["--case", case]
     words += ["--quick"] if found.quick and found.suite.key != "quick" else []
     words += [part for law in found.laws for part in ("--law", law)]

@@ -7,87 +7,20 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeAlias
 
 from ackclock import _core, api
 from ackclock._nearest import nearest
+from ackclock._words import Substrate
 from ackclock.errors import BadInput
-from ackclock.estimates import estimate
-from ackclock.runs import Run
 from ackclock.scenario import Scenario
 from ackclock.suites import suite_of
-from ackclock.suites.case import MEASURE, Case, Outcome, Suite, Verdict
-from ackclock.suites.history import History
+from ackclock.suites.case import Case, Outcome, Suite
+from ackclock.suites.cells import LIVE, Cell, cells_of, outcomes_of
+from ackclock.suites.live import live_cells
 
-__all__ = ["Cell", "SuiteResult", "run_suite"]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A case with one sender.
-
-    Attributes
-    ----------
-    case
-        The case.
-    variant
-        The sender.
-    values
-        The metric of each run, in the order of the seeds.
-    mean, ci
-        Their mean, and the half-width of its 95 % interval; None of one run, and of runs on
-        several settings.
-    low, high
-        The bounds that the case had here; infinite where there is none.
-    verdict
-        The verdict.
-    reason
-        Why the case was refused.
-    """
-
-    case: Case
-    variant: str
-    values: tuple[float, ...]
-    mean: float
-    ci: float | None
-    low: float
-    high: float
-    verdict: Verdict
-    reason: str = ""
-
-    def shown(self, value: float) -> str:
-        """Return a value of the metric in the case's unit."""
-        if math.isnan(value):
-            return "none"
-        if self.case.condition:
-            return "holds" if value == 1 else "does not hold"
-        if math.isinf(value):
-            return "never" if self.case.unit == "s" else "∞"
-        # Adding zero takes the sign off a rounded zero.
-        return f"{round(value * self.case.factor, self.case.digits) + 0.0:.{self.case.digits}f}"
-
-    @property
-    def text(self) -> str:
-        """Return the mean with its interval; of runs on several settings the least and the most."""
-        if self.verdict == "refused":
-            return "refused"
-        if self.case.runs or (self.ci == 0 and len(self.values) > 1):
-            least, most = self.shown(min(self.values)), self.shown(max(self.values))
-            return least if least == most else f"{least} to {most}"
-        ci = "" if self.ci is None or not math.isfinite(self.mean) else f" ± {self.shown(self.ci)}"
-        return self.shown(self.mean) + ci
-
-    @property
-    def rule(self) -> str:
-        """Return the bounds in the case's unit."""
-        if self.case.condition:
-            return "holds"
-        sides = []
-        if math.isfinite(self.low):
-            sides.append(f"≥ {self.shown(self.low)}")
-        if math.isfinite(self.high):
-            sides.append(f"≤ {self.shown(self.high)}")
-        return " and ".join(sides)
+__all__ = ["SuiteResult", "run_suite"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -217,9 +150,10 @@ def run_suite(
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     laws: Sequence[str] = (),
+    on: Sequence[Substrate] = ("sim",),
     told: Callable[[str], None] | None = None,
 ) -> SuiteResult:
-    """Run a test set with senders, by packet simulation.
+    """Run a test set with senders.
 
     Parameters
     ----------
@@ -237,8 +171,12 @@ def run_suite(
         Called before each case with its name, its number and the number of cases.
     laws
         Laws that were loaded, each as ``NAME=FILE``, for the commands on the page.
+    on
+        ``"sim"``, and ``"live"`` for real packets, which takes as long as the scenarios last. Live
+        senders have ``, live`` behind their names; their baselines are live, too.
     told
-        Called before the first run with a line on each sender that cases refuse, and the reason.
+        Called with a line on each sender that cases refuse, and the reason: before the first run,
+        or as the kernel refuses it.
 
     Returns
     -------
@@ -251,11 +189,12 @@ def run_suite(
         No such suite or case, a sender that there is not, or senders of which no case takes any.
     """
     suite = suite_of(name)
+    tell = told or _say_nothing
+    _expect_places(on)
     senders = _senders(variants)
     chosen = _chosen(suite, cases, quick)
     for line in _refusals(senders, chosen, suite.baselines):
-        if told is not None:
-            told(line)
+        tell(line)
     cells: list[Cell] = []
     kept: dict[tuple[str, str], Scenario] = {}
     seen = hashlib.sha256(f"{_core.version()} {api.build_id()}".encode())
@@ -271,18 +210,21 @@ def run_suite(
             else [case.build(sender, seed) for seed in _seeds(case)]
             for sender in every
         }
-        for sender, scenarios in made.items():
-            if scenarios:
-                kept[case.key, sender] = scenarios[0]
-            for scenario in scenarios:
-                seen.update(scenario.to_json().encode())
-        cells += _case(case, made, threads, ran)
+        kept.update(_firsts(case, made))
+        for scenario in chain.from_iterable(made.values()):
+            seen.update(scenario.to_json().encode())
+        if "sim" in on:
+            cells += _case(case, made, threads, ran)
+        if "live" in on:
+            cells += live_cells(case, made, tell)
         if last[case.build] == n:
             ran = {key: outcomes for key, outcomes in ran.items() if key[0] != case.build}
-    others = dict.fromkeys(cell.variant for cell in cells if cell.variant not in senders)
+    asked = [sender + behind for behind in ("", LIVE) for sender in senders]
+    asked = [name for name in asked if any(cell.variant == name for cell in cells)]
+    others = dict.fromkeys(cell.variant for cell in cells if cell.variant not in asked)
     return SuiteResult(
         suite=suite,
-        variants=tuple(senders),
+        variants=tuple(asked),
         baselines=tuple(others),
         quick=quick or suite.key == "quick",
         cells=tuple(cells),
@@ -290,6 +232,16 @@ def run_suite(
         digest=seen.hexdigest()[:16],
         laws=tuple(laws),
     )
+
+
+def _expect_places(on: Sequence[str]) -> None:
+    for place in on:
+        if place not in ("sim", "live"):
+            raise BadInput(f"suite: on: `{place}` is none, expected `sim` or `live`")
+
+
+def _firsts(case: Case, made: Mapping[str, Sequence[Scenario]]) -> dict[tuple[str, str], Scenario]:
+    return {(case.key, sender): scenarios[0] for sender, scenarios in made.items() if scenarios}
 
 
 def _seeds(case: Case) -> range:
@@ -383,77 +335,12 @@ def _case(
         for n, sender in enumerate(missing):
             mine = outcomes[n * case.seeds : (n + 1) * case.seeds]
             ran[case.build, sender, case.seeds] = mine
-    values = {
-        sender: [case.measure(outcome) for outcome in ran[case.build, sender, case.seeds]]
-        for sender in taken
-    }
-    means = {sender: _mean(seen) for sender, seen in values.items()}
-    return [
-        Cell(case, sender, (), math.nan, None, -math.inf, math.inf, "refused", refused[sender])
-        if sender in refused
-        else _judged(case, sender, values[sender], means)
-        for sender in made
-    ]
+    seen = {sender: ran[case.build, sender, case.seeds] for sender in taken}
+    return cells_of(case, made, seen, refused)
 
 
-def _mean(values: Sequence[float]) -> float:
-    """Return the mean; infinite if a value is, as a transfer that never ended."""
-    if any(math.isinf(value) for value in values):
-        return math.inf
-    return estimate(values).mean
-
-
-def _judged(case: Case, sender: str, values: Sequence[float], means: Mapping[str, float]) -> Cell:
-    low, high = -math.inf, math.inf
-    mean = means[sender]
-    verdict: Verdict = "no limit: reported"
-    if case.limit is not None:
-        base = None if case.limit.of is None else means.get(case.limit.of)
-        low, high = case.limit.bounds(base)
-        judged = values if case.every else [mean]
-        # NaN is within no bounds.
-        good = all(low <= value <= high for value in judged)
-        verdict = "pass" if good else "fail"
-    ci = None if case.runs else estimate(values).ci
-    return Cell(case, sender, tuple(values), mean, ci, low, high, verdict)
-
-
-def outcomes_of(run: Run, scenarios: Sequence[Scenario]) -> list[Outcome]:
-    """Return what cases look at of many runs, in the order of their scenarios."""
-    by_cell: dict[str, list[list[dict[str, Any]]]] = {}
-    for table in ("flows", "links", "objects", "flow_samples", "flow_events", "law_samples"):
-        rows: list[list[dict[str, Any]]] = [[] for _ in scenarios]
-        for row in run.rows(table):
-            rows[row["cell"]].append(row)
-        by_cell[table] = rows
-    return [
-        Outcome(
-            flows=_of_measure(by_cell["flows"][cell], MEASURE),
-            whole=_of_measure(by_cell["flows"][cell], "run"),
-            link=_bottleneck(by_cell["links"][cell]),
-            links={
-                (row["link"], row["direction"]): row
-                for row in by_cell["links"][cell]
-                if row["measure"] == MEASURE
-            },
-            objects=by_cell["objects"][cell],
-            samples=by_cell["flow_samples"][cell],
-            events=by_cell["flow_events"][cell],
-            law=History(by_cell["law_samples"][cell]),
-            scenario=scenario,
-        )
-        for cell, scenario in enumerate(scenarios)
-    ]
-
-
-def _of_measure(rows: Sequence[dict[str, Any]], measure: str) -> dict[str, dict[str, Any]]:
-    return {row["flow"]: row for row in rows if row["measure"] == measure}
-
-
-def _bottleneck(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    wanted = (MEASURE, "bottleneck", "forward")
-    found = (row for row in rows if (row["measure"], row["link"], row["direction"]) == wanted)
-    return next(found, {})
+def _say_nothing(_line: str) -> None:
+    pass
 
 
 def as_file(scenario: Scenario) -> str:
