@@ -49,7 +49,7 @@ LAW: Mapping[str, frozenset[str]] = {
     "kernel": frozenset({"units", "packet", "tcp"}),
     "script": frozenset({"units", "packet", "tcp", "wire"}),
     # Scenario files of people, read strictly.
-    "input": frozenset({"units", "net", "sim", "tcp"}),
+    "input": frozenset({"units", "app", "net", "sim", "tcp"}),
     # Runs in steps, with senders that do as they are told.
     "learner": frozenset({"units", "tcp", "net", "sim"}),
     # Laws that a shared library has.

@@ -265,6 +265,12 @@ name = "segments"
 variant = "cubic"
 app = { kind = "bursts", size = "1 MB", every = "4 s" }
 """,
+    "AppSpec.frames": """
+[[flow]]
+name = "camera"
+variant = "cubic"
+app = { kind = "frames", bytes = [37500, 6250, 6250, 6250, 6250], every = "33.3 ms", stop = "5 s" }
+""",
     "AppSpec.video": """
 [[flow]]
 name = "film"

@@ -135,6 +135,7 @@ MODULES: Mapping[str, Module] = {
             Class("Cbr", "AppSpec", "rate message idle limited jitter stop", ("cbr",)),
             Class("OnOff", "AppSpec", "rate message on off stop", ("onoff",)),
             Class("Bursts", "AppSpec", "size every quick_start stop", ("bursts",)),
+            Class("Frames", "AppSpec", "every bytes file stop", ("frames",)),
             Class(
                 "Video",
                 "AppSpec",
@@ -157,7 +158,7 @@ MODULES: Mapping[str, Module] = {
                 defaults={"files": None},
             ),
             Class("Iperf3", "AppSpec", "options", ("iperf3",)),
-            OneOf("App", "read_app", "AppSpec", "Bulk Cbr OnOff Bursts Video Dash Program Iperf3"),
+            OneOf("App", "read_app", "AppSpec", "Bulk Cbr OnOff Bursts Frames Video Dash Program Iperf3"),
         ),
     ),
     "channels": Module(
@@ -226,7 +227,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
                 defaults={"every": "change", "start": "0 s"},
             ),
             Class("QueueChange", "QueueChange", "limit"),
-            Class("LinkChange", "LinkChange", "rate delay queue loss"),
+            Class("LinkChange", "LinkChange", "rate delay queue loss jitter"),
             Class("Event", "PathEvent", "at link set direction flow via"),
         ),
     ),

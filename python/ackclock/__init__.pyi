@@ -28,6 +28,7 @@ from .apps import (
     Bursts as Bursts,
     Cbr as Cbr,
     Dash as Dash,
+    Frames as Frames,
     Idle as Idle,
     Iperf3 as Iperf3,
     Limited as Limited,

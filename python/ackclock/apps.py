@@ -17,6 +17,7 @@ __all__ = [
     "Bursts",
     "Cbr",
     "Dash",
+    "Frames",
     "Idle",
     "Iperf3",
     "Limited",
@@ -167,6 +168,38 @@ class Bursts(Table):
     every: Draw = key(read=read_draw)
     quick_start: str | None = None
     stop: str | None = None
+
+
+@dataclass(frozen=True)
+class Frames(Table):
+    """Frames of a medium, such as those of a video call: sizes from a list, a constant time apart.
+
+    Each is an object.
+
+    Attributes
+    ----------
+    every : str (duration, such as "30 ms")
+        The time from one to the next.
+    bytes : sequence of int, optional
+        The bytes of each frame; the list begins again at its end. In a scenario file also the name
+        of a file with one a line, from the folder of the scenario.
+    file : str, optional
+        The name of a file in the place of ``bytes``: from the folder of the scenario file, or in
+        Python from the current one.
+    stop : str (duration, such as "30 ms"), optional
+        When the connection closes; default: not before the run ends.
+    """
+
+    KIND: ClassVar[str | None] = "frames"
+
+    every: str
+    bytes: Sequence[int] = key(default=(), read=tuple)
+    file: str | None = None
+    stop: str | None = None
+
+    def __post_init__(self) -> None:
+        """Freeze the sequence."""
+        self._freeze("bytes")
 
 
 @dataclass(frozen=True)
@@ -333,6 +366,6 @@ class Iperf3(Table):
         self._freeze("options")
 
 
-App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Video | Dash | Program | Iperf3
+App: TypeAlias = Bulk | Cbr | OnOff | Bursts | Frames | Video | Dash | Program | Iperf3
 
-read_app = one_of(Bulk, Cbr, OnOff, Bursts, Video, Dash, Program, Iperf3)
+read_app = one_of(Bulk, Cbr, OnOff, Bursts, Frames, Video, Dash, Program, Iperf3)

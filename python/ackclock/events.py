@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from ackclock._table import Table, key, one_of
 from ackclock.channels import Loss, read_loss
+from ackclock.jitters import Jitter, read_jitter
 
 __all__ = [
     "After",
@@ -153,12 +154,15 @@ class LinkChange(Table):
         The queue's limit; the discipline stays.
     loss : float, str, PeriodicLoss or BurstLoss, optional
         Which packets are lost after they were sent.
+    jitter : Jitter, optional
+        A delay that varies, of a link that had another one before.
     """
 
     rate: str | None = None
     delay: str | None = None
     queue: QueueChange | None = key(default=None, read=QueueChange.from_table)
     loss: Loss | None = key(default=None, read=read_loss)
+    jitter: Jitter | None = key(default=None, read=read_jitter)
 
 
 @dataclass(frozen=True)

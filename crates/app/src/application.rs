@@ -144,6 +144,7 @@ applications! {
     cbr::Cbr,
     onoff::OnOff,
     bursts::Bursts,
+    frames::Frames,
     video::Video,
     dash::Dash,
     program::Program,

@@ -2,12 +2,13 @@
 //! in which they are published.
 //!
 //! A file takes the place of a list: `quantiles = "websearch.txt"` with `unit = "B"`, `series = "5g.csv"` with
-//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. In a channel or a jitter its key may be `file`, whatever the kind. The list is put in
+//! `unit = "Mbit/s"`, `times_ms = "lte.up"`. In a channel, a jitter or an application its key may be `file`, whatever the kind. The list is put in
 //! its place before the scenario is held against its schema, so that all that comes later knows lists alone. Messages
 //! name the line of a file and never repeat its text: a scenario may come from somebody who is not to see other files.
 
 use std::path::Path;
 
+use ackclock_app::Application;
 use ackclock_net::{ChannelConfig, JitterConfig};
 use ackclock_units::Duration;
 use ackclock_units::written::kinds::ListFile;
@@ -24,18 +25,27 @@ struct Kind {
     beside: &'static [&'static str],
     /// True if the first line may be a heading.
     heading: bool,
+    /// True if the key means this list in every table, false if in those of its kind alone.
+    anywhere: bool,
     /// The list of the file's rows.
     list: fn(&File<'_>) -> Result<Vec<Value>, Fault>,
 }
 
-const KINDS: [Kind; 4] = [
-    Kind { key: "quantiles", beside: &["unit"], heading: true, list: quantiles },
-    Kind { key: "series", beside: &["unit", "interval"], heading: true, list: series },
-    Kind { key: "times_ms", beside: &[], heading: false, list: times },
-    Kind { key: "delays_ms", beside: &[], heading: false, list: delays },
+const KINDS: [Kind; 5] = [
+    Kind { key: "quantiles", beside: &["unit"], heading: true, anywhere: true, list: quantiles },
+    Kind {
+        key: "series",
+        beside: &["unit", "interval"],
+        heading: true,
+        anywhere: true,
+        list: series,
+    },
+    Kind { key: "times_ms", beside: &[], heading: false, anywhere: true, list: times },
+    Kind { key: "delays_ms", beside: &[], heading: false, anywhere: true, list: delays },
+    Kind { key: "bytes", beside: &[], heading: true, anywhere: false, list: sizes },
 ];
 
-/// The key of a file in the place of the list of a channel or a jitter.
+/// The key of a file in the place of the list of a channel, a jitter or an application.
 const FILE: &str = "file";
 
 /// The rows of a file, and what the scenario says of them.
@@ -102,8 +112,11 @@ fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
                 check_file(of, table, key)?;
             }
             for kind in &KINDS {
-                let is_file =
-                    is_given(table, FILE) && of_kind.is_some_and(|of| of.list == kind.key);
+                let is_of_kind = of_kind.is_some_and(|of| of.list == kind.key);
+                if !(is_of_kind || kind.anywhere) {
+                    continue;
+                }
+                let is_file = is_given(table, FILE) && is_of_kind;
                 let written = if is_file { FILE } else { kind.key };
                 if let Some(Value::String(name)) = table.get(written) {
                     let list = load(kind, name, &member(key, written), table, folder)?;
@@ -122,11 +135,14 @@ fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
     }
 }
 
-/// The list of a channel or a jitter that a file may stand for.
+/// The list of a channel, a jitter or an application that a file may stand for.
 fn kind_list(table: &Map<String, Value>, key: &str) -> Option<ListFile> {
     let kind = table.get("kind")?.as_str()?;
     if key == "jitter" || key.ends_with(".jitter") {
         return JitterConfig::list_file(kind);
+    }
+    if key == "app" || key.ends_with(".app") {
+        return Application::list_file(kind);
     }
     ChannelConfig::list_file(kind)
 }
@@ -298,7 +314,7 @@ fn series(file: &File<'_>) -> Result<Vec<Value>, Fault> {
     (0..).zip(&file.rows).map(step).collect()
 }
 
-/// Delivery opportunities in whole milliseconds.
+/// Delays in milliseconds.
 fn delays(file: &File<'_>) -> Result<Vec<Value>, Fault> {
     let delay = |Row { line, numbers }: &Row| match numbers[..] {
         [ms] if ms >= 0.0 => Ok(json!(ms)),
@@ -307,6 +323,7 @@ fn delays(file: &File<'_>) -> Result<Vec<Value>, Fault> {
     file.rows.iter().map(delay).collect()
 }
 
+/// Delivery opportunities in whole milliseconds.
 fn times(file: &File<'_>) -> Result<Vec<Value>, Fault> {
     let mut before = 0.0;
     let mut times = Vec::with_capacity(file.rows.len());
@@ -325,6 +342,15 @@ fn times(file: &File<'_>) -> Result<Vec<Value>, Fault> {
         }
     }
     if before > 0.0 { Ok(times) } else { Err(file.whole("expected a last time of more than 0 ms")) }
+}
+
+/// Sizes in bytes.
+fn sizes(file: &File<'_>) -> Result<Vec<Value>, Fault> {
+    let size = |Row { line, numbers }: &Row| match numbers[..] {
+        [bytes] if bytes >= 1.0 && bytes.fract() == 0.0 && bytes < 4e12 => Ok(json!(whole(bytes))),
+        _ => Err(file.fault(*line, "expected a whole number of bytes")),
+    };
+    file.rows.iter().map(size).collect()
 }
 
 #[expect(
@@ -372,6 +398,24 @@ mod tests {
             { "p": 0.0, "value": "8760 B" }, { "p": 0.15, "value": "8760 B" },
             { "p": 1.0, "value": "18980 B" }] });
         assert_eq!(resolved("6 1 0.15\n13 1 1\n", table).unwrap(), expected);
+    }
+
+    #[test]
+    fn frames_are_read_a_size_a_line() {
+        let table = r#"{"app": {"kind": "frames", "file": "f.txt"}}"#;
+        let expected = json!({ "app": { "kind": "frames", "bytes": [37500, 6250] } });
+        assert_eq!(resolved("bytes\n37500\n6250 # the second\n", table).unwrap(), expected);
+        assert_eq!(
+            resolved("37500\n62.5\n", table).unwrap_err(),
+            "app.file: `f.txt` line 2: expected a whole number of bytes"
+        );
+        // Another table's key of that name is none of a file.
+        let other = json!({ "app": { "kind": "bulk", "bytes": "5 MB" } });
+        assert_eq!(resolved("", &other.to_string()).unwrap(), other);
+        assert_eq!(
+            resolved("", r#"{"app": {"kind": "frames"}}"#).unwrap_err(),
+            "app.file: missing, expected `file = \"NAME\"`, or `bytes`"
+        );
     }
 
     #[test]

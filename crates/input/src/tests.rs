@@ -299,7 +299,7 @@ fn a_missing_key_is_told_at_the_table_that_lacks_it() {
     assert_eq!(
         error_with("{ kind = \"bulk\", size = \"1 MB\" }", "{}"),
         "s.toml:24: flow[1].app.kind: missing, expected one of `bulk`, `cbr`, `onoff`, `bursts`, \
-         `video`, `dash`, `program`, `iperf3`"
+         `frames`, `video`, `dash`, `program`, `iperf3`"
     );
 }
 

@@ -2,6 +2,7 @@ use ackclock_units::Instant;
 use ackclock_units::random::Stream;
 
 use crate::impairments::{Arrival, Fate, Impairments};
+use crate::jitter::JitterConfig;
 use crate::loss::{Loss, Losses};
 
 /// Losses and impairments of packets behind a link's queue, and their draws.
@@ -53,6 +54,13 @@ impl Hazards {
         self.losses = Losses::new(loss);
         if !self.in_use {
             (self.random, self.in_use) = (random, true);
+        }
+    }
+
+    /// Another jitter of packets from the next one on, where there was one before.
+    pub fn set_jitter(&mut self, jitter: &JitterConfig, random: Stream) {
+        if let Some(impairments) = &mut self.impairments {
+            impairments.set_jitter(jitter, random);
         }
     }
 

@@ -148,6 +148,13 @@ impl Impairments {
         }
     }
 
+    /// Another jitter of packets from the next one on, where there was one before.
+    pub(crate) fn set_jitter(&mut self, config: &JitterConfig, random: Stream) {
+        if let Some(jitter) = &mut self.jitter {
+            jitter.change(config, random);
+        }
+    }
+
     /// The fate of the next packet that is not lost.
     pub(crate) fn draw(&mut self) -> Fate {
         let draw = |stream: &mut Stream, p: f64| p > 0.0 && stream.bernoulli(p);

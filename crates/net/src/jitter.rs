@@ -100,6 +100,11 @@ impl Jitter {
         Self { drawn: config.drawn(random), reorders: config.reorders(), last: Instant::START }
     }
 
+    /// Becomes that of other settings: no packet overtakes those before, unless it may.
+    pub fn change(&mut self, config: &JitterConfig, random: Stream) {
+        (self.drawn, self.reorders) = (config.drawn(random), config.reorders());
+    }
+
     /// The arrival of the next packet, which would arrive at `at` without jitter.
     pub fn arrival(&mut self, at: Instant) -> Instant {
         let arrives = at + self.drawn.delay(at);

@@ -81,7 +81,8 @@ pub fn path_changes(
     layout: &Layout,
 ) -> Vec<PathChange> {
     let changes = scenario.events.iter().enumerate().map(|(n, event)| {
-        let stream = |wire: usize| Stream::new(scenario.seed, &format!("event {n} wire {wire}"));
+        let stream =
+            |wire: usize, of: &str| Stream::new(scenario.seed, &format!("event {n} {of} {wire}"));
         let routes = names.iter().enumerate().filter_map(|(flow, name)| {
             let entry = &scenario.flows[entries[flow]];
             let meant = event.flow.as_ref().is_some_and(|f| f == name || *f == entry.name);
@@ -96,7 +97,7 @@ pub fn path_changes(
 fn wire_changes(
     event: &PathEvent,
     layout: &Layout,
-    stream: impl Fn(usize) -> Stream,
+    stream: impl Fn(usize, &str) -> Stream,
 ) -> Vec<(usize, LinkChange)> {
     let (Some(link), Some(set)) = (&event.link, &event.set) else { return Vec::new() };
     let Some(first) = layout.link(link) else { return Vec::new() };
@@ -122,7 +123,8 @@ fn wire_changes(
                 .queue
                 .as_ref()
                 .map(|queue| queue.limit.resolve(now, layout.longest_rtt(*wire, &delays))),
-            loss: set.loss.map(|loss| (loss, stream(*wire))),
+            loss: set.loss.map(|loss| (loss, stream(*wire, "wire"))),
+            jitter: set.jitter.clone().map(|jitter| (jitter, stream(*wire, "jitter of wire"))),
         };
         (*wire, becomes)
     };

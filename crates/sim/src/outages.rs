@@ -78,7 +78,7 @@ fn add(
         if outage.direction.is_some_and(|only| only != direction) {
             continue;
         }
-        let mut set = LinkChange { rate: None, delay: None, queue: None, loss: None };
+        let mut set = LinkChange::default();
         if outage.holds {
             set.rate = Some(RateOrZero((!off).then_some(rate)));
         } else {

@@ -1,9 +1,10 @@
-//! Changes of a link during a run: its rate, delay, limit, losses.
+//! Changes of a link during a run: its rate, delay, limit, losses, jitter.
 
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 
 use super::{Link, Queue};
+use crate::jitter::JitterConfig;
 use crate::loss::Loss;
 use crate::queue::QueueLimit;
 
@@ -18,6 +19,8 @@ pub struct LinkChange {
     pub limit: Option<QueueLimit>,
     /// Other losses, and their draws where there were none before.
     pub loss: Option<(Loss, Stream)>,
+    /// Another jitter, and its draws; of a link that has one.
+    pub jitter: Option<(JitterConfig, Stream)>,
 }
 
 /// The departure of a packet whose transmission is interrupted: later than any moment of a run, and yet one, as
@@ -39,6 +42,9 @@ impl Link {
         }
         if let Some((loss, random)) = &change.loss {
             self.hazards.set_loss(*loss, random.clone());
+        }
+        if let Some((jitter, random)) = &change.jitter {
+            self.hazards.set_jitter(jitter, random.clone());
         }
         if let Some(limit) = change.limit {
             self.set_limit(limit);

@@ -154,12 +154,7 @@ fn check_rate(
 ) -> Result {
     let Some(rate) = event.set.as_ref().and_then(|set| set.rate) else { return Ok(()) };
     let Some(first) = layout.link(link) else { return Ok(()) };
-    let changes = |way: &usize| match event.direction {
-        None => true,
-        Some(Direction::Forward) => *way == 0,
-        Some(Direction::Reverse) => *way == 1,
-    };
-    if (0..2).filter(changes).any(|way| layout.wires[first + way].channel.is_some()) {
+    if ways(event).any(|way| layout.wires[first + way].channel.is_some()) {
         return refuse(
             &key("set.rate"),
             "the link's `channel` decides its rate; expected a link without one",
@@ -173,6 +168,35 @@ fn check_rate(
         );
     }
     Ok(())
+}
+
+/// A link's jitter from an event on.
+fn check_jitter(
+    key: &impl Fn(&str) -> String,
+    link: &str,
+    event: &PathEvent,
+    layout: &Layout,
+) -> Result {
+    let Some(jitter) = event.set.as_ref().and_then(|set| set.jitter.as_ref()) else {
+        return Ok(());
+    };
+    let Some(first) = layout.link(link) else { return Ok(()) };
+    if ways(event).any(|way| layout.wires[first + way].impairments.jitter.is_none()) {
+        // Without one packets keep their order, which a link's shortcuts count on from the start.
+        return refuse(
+            &key("set.jitter"),
+            "the link has none before; expected a link with a `jitter`, such as one of 0 s",
+        );
+    }
+    check_part(&key("set.jitter"), jitter.check())
+}
+
+/// The directions of a link that an event is about.
+fn ways(event: &PathEvent) -> impl Iterator<Item = usize> {
+    let only = event.direction;
+    [Direction::Forward, Direction::Reverse].into_iter().enumerate().filter_map(
+        move |(way, direction)| only.is_none_or(|only| only == direction).then_some(way),
+    )
 }
 
 /// A change of the path.
@@ -204,8 +228,12 @@ pub fn check_event(
                 && set.delay.is_none()
                 && set.queue.is_none()
                 && set.loss.is_none()
+                && set.jitter.is_none()
             {
-                return refuse(&key("set"), "expected `rate`, `delay`, `queue` or `loss`");
+                return refuse(
+                    &key("set"),
+                    "expected `rate`, `delay`, `queue`, `loss` or `jitter`",
+                );
             }
             check_rate(&key, link, event, layout)?;
             super::times::check_delay(&key("set.delay"), set.delay)?;
@@ -215,6 +243,7 @@ pub fn check_event(
                     "a link has no way; name a flow, or leave this key out",
                 );
             }
+            check_jitter(&key, link, event, layout)?;
             check_part(&key("set.loss"), set.loss.unwrap_or_default().check())
         }
         (None, Some(flow)) => {

@@ -1,7 +1,7 @@
 //! Changes of the path at a moment of the run.
 
 use ackclock_app::Moment;
-use ackclock_net::{Limit, Loss};
+use ackclock_net::{JitterConfig, Limit, Loss};
 use ackclock_units::{Duration, RateOrZero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct PathEvent {
 }
 
 /// The keys of a link that change at a moment.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkChange {
     /// The rate; `"0 bit/s"` sends nothing until an event gives the link another. Not of a link with a `channel`.
@@ -50,6 +50,9 @@ pub struct LinkChange {
     /// Which packets are lost after they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
+    /// A delay that varies, of a link that had another one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<JitterConfig>,
 }
 
 /// The keys of a queue that change at a moment.

@@ -165,6 +165,7 @@ impl Dice {
                 json!({"kind": "bulk", "size": "60 kB"}),
                 json!({"kind": "cbr", "rate": "500 kbit/s", "message": "2000 B"}),
                 json!({"kind": "bursts", "size": "20 kB", "every": "400 ms"}),
+                json!({"kind": "frames", "bytes": [9000, 700, 700], "every": "20 ms"}),
                 json!({"kind": "onoff", "on": "0.3 s", "off": "0.2 s", "rate": "3 Mbit/s", "message": "700 B"}),
                 json!({"kind": "video", "size": "500 kB", "length": "2 s"}),
             ]);
@@ -263,6 +264,21 @@ impl Dice {
                 {"at": "1.4 s", "link": name, "set": {"rate": "8 Mbit/s"}},
             ]);
         }
+        if has_jitter(&scenario["topology"], name) && self.chance(0.7) {
+            let jitter = self.one(&[
+                json!({"kind": "uniform", "most": "9 ms"}),
+                json!({"kind": "uniform", "most": "0 s"}),
+                json!({"kind": "wifi"}),
+                json!({"kind": "netem", "mean": "2 ms", "spread": "2 ms"}),
+            ]);
+            let event = json!({
+                "at": "0.9 s", "link": name, "direction": "forward", "set": {"jitter": jitter}
+            });
+            match &mut scenario["event"] {
+                Value::Array(events) => events.push(event),
+                none => *none = json!([event]),
+            }
+        }
         if self.chance(0.4) {
             scenario["measure"] = json!([
                 {"name": "m", "from": "0.31 s", "for": "0.77 s"},
@@ -282,6 +298,16 @@ impl Dice {
         scenario["probe"] = json!(probes);
         scenario
     }
+}
+
+/// Says if the link of that name has a jitter on its way there.
+fn has_jitter(topology: &Value, name: &str) -> bool {
+    let is_named = |link: &&Value| link["name"] == *name;
+    let link = match &topology["link"] {
+        Value::Array(links) => links.iter().find(is_named),
+        _ => topology.get("bottleneck"),
+    };
+    link.is_some_and(|link| link.get("jitter").is_some())
 }
 
 /// All that an observer was told.

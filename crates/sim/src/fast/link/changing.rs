@@ -17,6 +17,9 @@ impl Link {
         if let Some((loss, random)) = &change.loss {
             self.set_loss(*loss, random.clone());
         }
+        if let (Some((jitter, random)), Some(hazards)) = (&change.jitter, &mut self.hazards) {
+            hazards.set_jitter(jitter, random.clone());
+        }
         match &mut self.queue {
             Queue::Plain(link) => link.change(now, change),
             Queue::Fifo(_) => None,
