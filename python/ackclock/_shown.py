@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["cells", "column", "html_table", "number"]
+__all__ = ["cells", "column", "heading", "html_table", "number"]
 
 #: The ends of columns' names, and the units of which the largest that fits is chosen.
 _UNITS: Mapping[str, tuple[tuple[float, str], ...]] = {
@@ -16,6 +16,7 @@ _UNITS: Mapping[str, tuple[tuple[float, str], ...]] = {
     "_bytes": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
     "_segments": ((1.0, "segments"),),
     "_packets": ((1.0, "packets"),),
+    "_bdp": ((1.0, "BDP"),),
 }
 _SHARES = ("utilisation",)
 _FIRST_ROWS = 10
@@ -33,6 +34,19 @@ def number(value: object) -> str:
         return "0"
     digits = max(3 - math.floor(math.log10(abs(value))), 0)
     return f"{value:,.{min(digits, 9)}f}"
+
+
+def heading(name: str, factor: float = 1.0) -> str:
+    """Return a column's name with the unit of its values when they are multiplied by a factor."""
+    end = next((end for end in _UNITS if name.endswith(end)), None)
+    if end is None:
+        percent = " (%)" if math.isclose(factor, 100.0) else ""
+        return name.replace("_", " ") + (percent or ("" if factor == 1.0 else f" × {factor:g}"))
+    units = _UNITS[end]
+    base = next(unit for size, unit in units if size == 1.0)
+    known = (unit for size, unit in units if math.isclose(size * factor, 1.0))
+    unit = next(known, f"{1 / factor:g} {base}")
+    return f"{name.removesuffix(end).replace('_', ' ')} ({unit})"
 
 
 def column(name: str, values: Sequence[Any]) -> tuple[str, list[str]]:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from matplotlib.ticker import FuncFormatter
 
+from ackclock._shown import heading
 from ackclock.estimates import estimate
 from ackclock.plots.series import legend, plain_name
 from ackclock.plots.style import COLOURS, HUES, Picture, figure, styled
@@ -108,7 +109,7 @@ def distribution(
             if ratio > _WIDE:
                 axes.set_xscale("log")
                 axes.xaxis.set_major_formatter(FuncFormatter(_general))
-        axes.set(ylabel="% at most", xlabel=label or value, ylim=(0, 102))
+        axes.set(ylabel="% at most", xlabel=label or heading(value), ylim=(0, 102))
         axes.set_title(title)
         legend(axes)
     return made
@@ -178,9 +179,9 @@ def heat_map(
         axes.grid(visible=False)
         name_levels(axes, list(np.arange(len(across)) + 0.5), across)
         axes.set_yticks(np.arange(len(up)) + 0.5, [plain_name(level_name(each)) for each in up])
-        axes.set(xlabel=x.replace("_", " "), ylabel=y.replace("_", " "))
+        axes.set(xlabel=heading(x), ylabel=heading(y))
         axes.set_title(title)
-        made.colorbar(mesh, ax=axes, label=label or value.replace("_", " "), pad=0.01)
+        made.colorbar(mesh, ax=axes, label=label or heading(value, factor), pad=0.01)
         if grid.size <= _MOST_CELLS and np.isfinite(grid).any():
             low, high = float(np.nanmin(grid)), float(np.nanmax(grid))
             for (row, column), found in np.ndenumerate(grid):
@@ -247,7 +248,7 @@ def sweep(
         if not numeric:
             name_levels(axes, range(len(levels)), levels)
             axes.set_xlim(-0.4, len(levels) - 0.6)
-        axes.set(xlabel=x.replace("_", " "), ylabel=label or value.replace("_", " "))
+        axes.set(xlabel=heading(x), ylabel=label or heading(value, factor))
         low, high = _span(table[value], factor, axes.get_ylim()[1])
         axes.set_ylim(low, high if most is None else min(high, most))
         axes.set_title(title)

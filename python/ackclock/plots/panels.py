@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from ackclock._shown import heading
 from ackclock.plots.distributions import draw_means, is_number, level_name, levels_of, name_levels
 from ackclock.plots.series import plain_name
 from ackclock.plots.style import HUES, Picture, figure, styled
@@ -20,6 +21,9 @@ _MOST_PANELS = 12
 _MOST_LINES = 8
 _ACROSS = 3
 """Panels beside each other."""
+
+_MOST_TICKS = 5
+"""So many settings each have a mark on a logarithmic axis; of more the powers of ten."""
 
 _WIDE = 15.0
 """From this ratio of the largest to the least setting on, the axis is logarithmic."""
@@ -80,9 +84,9 @@ def panels(
         for place in range(len(chosen), rows * wide):
             axes[place // wide][place % wide].set_visible(False)
         for row in axes:
-            row[0].set(ylabel=label or value.replace("_", " "))
+            row[0].set(ylabel=label or heading(value, factor))
         for one in axes[-1]:
-            one.set(xlabel=x.replace("_", " "))
+            one.set(xlabel=heading(x))
         low = min(0.0, float(table[value].cast(pl.Float64).min() or 0.0) * factor)  # type: ignore[arg-type]
         axes[0][0].set_ylim(low, None)
         handles, labels = axes[0][0].get_legend_handles_labels()
@@ -121,4 +125,7 @@ def _lines(
         name_levels(one, range(len(known)), known)
     elif min(known) > 0 and max(known) / min(known) > _WIDE:
         one.set_xscale("log")
+        if len(known) <= _MOST_TICKS:
+            one.set_xticks(known)
+            one.minorticks_off()
         one.xaxis.set_major_formatter(lambda number, _place: f"{number:g}")
