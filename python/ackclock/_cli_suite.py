@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["suite"]
 
 EXIT_FAILED = 1
+FINISHED = "finished"
+"""The folder of finished runs within ``--out``."""
 
 
 def suite(
@@ -48,11 +50,15 @@ def suite(
             "long as the scenarios last; sim,live: both."
         ),
     ] = "sim",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="The runs of each case. Default: as the case says.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write the page, suite.json, the values and the scenarios into this folder.",
+            help="Write the page, suite.json, the values and the scenarios into this folder. A "
+            "suite that was interrupted goes on there.",
         ),
     ] = None,
     law: Laws = None,
@@ -86,9 +92,11 @@ def suite(
                 cases=case or (),
                 quick=quick,
                 threads=threads,
-                progress=lambda key, n, whole: status(f"{key}: case {n + 1} of {whole}"),
+                progress=status,
                 laws=law or (),
                 on=[cast("Any", place.strip()) for place in on.split(",")],
+                seeds=seeds,
+                keep=None if out is None else out / FINISHED,
                 told=printing.say,
             )
         if folder is not None:

@@ -178,7 +178,7 @@ def simulated(duration: str) -> Generator[Callable[[float], None]]:
     The search for a rate is several runs; where the time falls, the next has begun.
     """
     began = last = monotonic()
-    whole_s = _seconds(duration)
+    whole_s = seconds_of(duration)
     reached = 0.0
     tries = 1
 
@@ -219,7 +219,8 @@ def simulated(duration: str) -> Generator[Callable[[float], None]]:
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
-def _seconds(duration: str) -> float:
+def seconds_of(duration: str) -> float:
+    """Return a duration, as the core writes it, in seconds."""
     number, unit = duration.split()
     return float(number) * _UNITS[unit]
 

@@ -19,6 +19,7 @@ from ackclock.suites.c4 import SPECS, limit_s
 from ackclock.suites.case import Case, Limit, Outcome
 from ackclock.suites.cells import judged
 from ackclock.suites.history import History
+from ackclock.suites.kept import Kept
 from ackclock.suites.page import _command
 from ackclock.suites.paths import Member, Way
 from ackclock.suites.running import SuiteResult, _case, run_suite
@@ -91,11 +92,54 @@ def test_a_way_by_hand() -> None:
 def test_the_times_of_c4_for_tcp() -> None:
     alone = next(spec for spec in SPECS if spec.key == "alone")
     # 5 s for QUIC; 1514/1448 is 1.0456; and 80 ms of a handshake: 5.228 + 0.08.
-    assert limit_s(alone) == pytest.approx(5.308, abs=1e-3)
+    assert alone.limit_s is not None
+    assert limit_s(alone, alone.limit_s) == pytest.approx(5.308, abs=1e-3)
     # 10 MB at 20 Mbit/s take 4 s without any header: no limit is below that.
-    assert all(
-        limit_s(spec) > 8 * spec.size_mb / spec.rate_mbps for spec in SPECS if not spec.phases
+    for spec in SPECS:
+        for limit in (spec.limit_s, *spec.own.values()):
+            assert limit is None or limit_s(spec, limit) > 8 * spec.size_mb / spec.rate_mbps
+
+
+def test_a_sender_has_its_own_limit() -> None:
+    cases = {each.key: each for each in suite_of("c4").cases(False)}
+    made = cases["media-mean"]
+    # The source has 31 ms for C4 and CUBIC, and 32 for BBR.
+    assert made.limit_of("bbr") == Limit(high=0.032)
+    assert made.limit_of("cubic+iw4, live") == Limit(high=0.031)
+    assert made.limit_of("newreno") == Limit(high=0.031)
+    # One for BBR alone: others are reported.
+    short = cases["alone-30ms"]
+    assert short.limit_of("cubic") is None
+    assert judged(short, "cubic", [4.0], {"cubic": 4.0}).verdict == "no limit: reported"
+
+
+def test_media_are_given_as_the_draft_has_them() -> None:
+    cases = {each.key: each for each in suite_of("c4").cases(False)}
+    run = ac.simulate(cases["media-mean"].build("newreno", 1))
+    by_stream: dict[str, list[int]] = {}
+    for row in run.rows("objects"):
+        by_stream.setdefault(row["flow"], []).append(row["bytes"])
+    # 5 s: 250 frames of audio, and 150 of each video, of which each thirtieth is ten times larger.
+    assert by_stream["audio"] == [80] * 250
+    assert len(by_stream["vlow"]) == len(by_stream["vmid"]) == 150
+    assert [n for n, size in enumerate(by_stream["vmid"]) if size == 62_500] == [0, 30, 60, 90, 120]
+    # 6250 bytes, 5 packets, take 5 * 1514 * 8 / 100 Mbit/s = 0.6 ms, and 15 ms of the path.
+    small = [row for row in run.rows("objects") if row["flow"] == "vmid" and row["bytes"] == 6250]
+    assert min(row["completed_s"] - row["requested_s"] for row in small) == pytest.approx(
+        0.0156, abs=2e-4
     )
+
+
+def test_a_path_of_c4_becomes_longer() -> None:
+    cases = {each.key: each for each in suite_of("c4").cases(False)}
+    made = cases["short-long"].build("newreno", 1)
+    assert made.events[0].set is not None
+    # 15 ms one way, a hundredth of the 30 ms of it on the bottleneck; then 100 ms.
+    access = made.to_dict()["topology"]["link"][1]["delay"]
+    assert access == "14700000 ns"
+    assert made.events[0].set.delay == "0.085300000 s"
+    # 200 ms of 10 Mbit/s are 167 packets of 1500 bytes.
+    assert made.events[0].set.queue == ac.QueueChange("167 packet")
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -121,7 +165,7 @@ def test_a_sender_that_a_case_cannot_take_is_refused() -> None:
     scenarios = {
         sender: [made.build(sender, seed) for seed in (1, 2)] for sender in ("xcp", "reno")
     }
-    xcp, reno = _case(made, scenarios, 1, {})
+    xcp, reno = _case(made, scenarios, 1, {}, Kept(None))
     assert (xcp.verdict, reno.verdict) == ("refused", "no limit: reported")
     assert "xcp" in xcp.reason
     assert (xcp.text, len(reno.values)) == ("refused", 2)
@@ -224,7 +268,10 @@ class Lived:
     """A live run as far as suites look at it: a simulation, and whether it is a measurement."""
 
     def __init__(self, scenario: ac.Scenario, valid: bool) -> None:
-        self.made = ac.simulate(scenario)
+        assert {flow.profile for flow in scenario.flows} == {"linux"}
+        # Without the kernel's habits, so that the values are those of the simulation.
+        flows = [dataclasses.replace(flow, profile="rfc") for flow in scenario.flows]
+        self.made = ac.simulate(dataclasses.replace(scenario, flows=flows))
         self.live = {"valid": valid, "doubts": ["the path was late"]}
 
     def rows(self, table: str) -> list[dict[str, object]]:

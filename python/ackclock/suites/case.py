@@ -133,6 +133,9 @@ class Case:
         Variables that a sender's law has to publish for this case.
     runs
         The names of the runs, where they are others than repetitions: one a seed, in their order.
+    own
+        Limits that the source has for some senders, by their first words (``cubic`` of
+        ``cubic+iw10``), in the place of ``limit``.
     condition
         True if the metric is 1 where a condition holds, which it says in words, and 0 where not.
     """
@@ -154,6 +157,11 @@ class Case:
     needs: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     condition: bool = False
+    own: Mapping[str, Limit] = field(default_factory=dict[str, Limit])
+
+    def limit_of(self, sender: str) -> Limit | None:
+        """Return the limit of a sender."""
+        return self.own.get(sender.split("+", maxsplit=1)[0].split(",", maxsplit=1)[0], self.limit)
 
     def unfit(self, variant: str) -> str:
         """Return why the case cannot judge a sender by its law's variables; empty if it can."""

@@ -90,11 +90,10 @@ class Cell:
 def cells_of(
     case: Case,
     senders: Iterable[str],
-    seen: Mapping[str, Sequence[Outcome]],
+    values: Mapping[str, Sequence[float]],
     refused: Mapping[str, str],
 ) -> list[Cell]:
-    """Return the cells of a case, from the runs of its senders."""
-    values = {sender: [case.measure(one) for one in outcomes] for sender, outcomes in seen.items()}
+    """Return the cells of a case, from the values of its senders' runs."""
     means = {sender: _mean(found) for sender, found in values.items()}
     return [
         Cell(case, sender, (), math.nan, None, -math.inf, math.inf, "refused", refused[sender])
@@ -116,10 +115,11 @@ def judged(case: Case, sender: str, values: Sequence[float], means: Mapping[str,
     low, high = -math.inf, math.inf
     mean = means[sender]
     verdict: Verdict = "no limit: reported"
-    if case.limit is not None:
+    limit = case.limit_of(sender)
+    if limit is not None:
         behind = LIVE if sender.endswith(LIVE) else ""
-        base = None if case.limit.of is None else means.get(case.limit.of + behind)
-        low, high = case.limit.bounds(base)
+        base = None if limit.of is None else means.get(limit.of + behind)
+        low, high = limit.bounds(base)
         judged = values if case.every else [mean]
         # NaN is within no bounds.
         good = all(low <= value <= high for value in judged)

@@ -1,15 +1,17 @@
-"""Cases on real packets, with the kernel's TCP."""
+"""Runs of cases on real packets, with the kernel's TCP."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ackclock import api
 from ackclock.errors import BadInput
 from ackclock.scenario import Scenario
-from ackclock.suites.case import Case, Outcome
+from ackclock.suites.case import Case
 from ackclock.suites.cells import LIVE, Cell, cells_of, outcomes_of
+from ackclock.suites.kept import Kept
 
 __all__ = ["live_cells"]
 
@@ -18,25 +20,32 @@ TRIES = 3
 
 
 def live_cells(
-    case: Case, made: Mapping[str, Sequence[Scenario]], tell: Callable[[str], None]
+    case: Case,
+    made: Mapping[str, Sequence[Scenario]],
+    kept: Kept,
+    tell: Callable[[str], None],
+    progress: Callable[[str], None],
 ) -> list[Cell]:
     """Run a case on real packets with every sender that the kernel and the path can take."""
-    seen: dict[str, list[Outcome]] = {}
+    values: dict[str, list[float]] = {}
     refused: dict[str, str] = {}
     for sender, scenarios in made.items():
         name = sender + LIVE
         reason = _not_live(case) or case.unfit(sender)
-        for scenario in () if reason else scenarios:
-            outcome = _live(scenario)
-            if isinstance(outcome, str):
-                reason = outcome
+        found: list[float] = []
+        for n, scenario in enumerate(() if reason else scenarios):
+            progress(f"{name}, run {n + 1} of {len(scenarios)}")
+            value = _value(case, _of_kernel(scenario), kept)
+            if isinstance(value, str):
+                reason = value
                 break
-            seen.setdefault(name, []).append(outcome)
+            found.append(value)
         if reason:
-            seen.pop(name, None)
             refused[name] = reason
             tell(f"{case.key}: {name} is refused: {reason}")
-    return cells_of(case, [sender + LIVE for sender in made], seen, refused)
+        else:
+            values[name] = found
+    return cells_of(case, [sender + LIVE for sender in made], values, refused)
 
 
 def _of_kernel(scenario: Scenario) -> Scenario:
@@ -52,15 +61,21 @@ def _not_live(case: Case) -> str:
     return "live senders publish no variables, which the case looks at" if case.needs else ""
 
 
-def _live(scenario: Scenario) -> Outcome | str:
-    """Return the outcome of a live run that is a measurement, or why there is none."""
+def _value(case: Case, scenario: Scenario, kept: Kept) -> float | str:
+    """Return the metric of a live run that is a measurement, or why there is none."""
+    place = f"live on Linux {os.uname().release}"
+    value = kept.get(case, place, scenario)
+    if value is not None:
+        return value
     doubts: list[str] = []
     for _ in range(TRIES):
         try:
-            run = api.run_live(_of_kernel(scenario))
+            run = api.run_live(scenario)
         except BadInput as error:
             return str(error)
         if run.live is None or run.live["valid"]:
-            return outcomes_of(run, [scenario])[0]
+            value = case.measure(outcomes_of(run, [scenario])[0])
+            kept.put(case, place, scenario, value)
+            return value
         doubts = run.live["doubts"]
     return f"no measurement in {TRIES} runs: {'; '.join(doubts)}"

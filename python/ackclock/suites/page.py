@@ -77,6 +77,7 @@ def _command(found: SuiteResult, case: str | None = None) -> str:
     words += ["--on", ",".join(places)] if any(live) else []
     words += [] if case is None else ["--case", case]
     words += ["--quick"] if found.quick and found.suite.key != "quick" else []
+    words += [] if found.seeds is None else ["--seeds", str(found.seeds)]
     words += [part for law in found.laws for part in ("--law", law)]
     return html.escape(f"{shlex.join(words)} --out DIR")
 

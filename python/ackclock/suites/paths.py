@@ -12,12 +12,17 @@ from ackclock.jitters import Jitter
 from ackclock.queues import AnyQueue
 from ackclock.suites.case import MEASURE
 
-__all__ = ["Member", "Way"]
+__all__ = ["Member", "Way", "queue_of"]
 
 PACKET_BYTES = 1500
 MSS_BYTES = 1448
 _SHARED = 0.02
 """The part of the shortest round trip that the bottleneck has; the rest is on the access links."""
+
+
+def queue_of(rate_bps: float, seconds: float) -> str:
+    """Return a queue of so many seconds at a rate, as packets."""
+    return f"{max(1, round(rate_bps * seconds / (8 * PACKET_BYTES)))} packet"
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,16 @@ class Way:
     def limit(self) -> str:
         """Return the buffer as packets."""
         seconds = self.buffer_bdp * self.rtt_s if self.buffer_s is None else self.buffer_s
-        return f"{max(1, round(self.rate_bps * seconds / (8 * PACKET_BYTES)))} packet"
+        return queue_of(self.rate_bps, seconds)
+
+    @property
+    def shared_s(self) -> float:
+        """The part of the round trip that the bottleneck has, if no flow has a shorter one."""
+        return _SHARED * self.rtt_s
+
+    def changing(self, events: Sequence[ac.Event]) -> Way:
+        """Return the path with changes of the bottleneck."""
+        return replace(self, events=events)
 
     def with_(self, members: Sequence[Member], seed: int) -> ac.Scenario:
         """Return the scenario of flows on this path."""
@@ -99,7 +113,12 @@ class Way:
                 to_node="right",
                 start=_nanos(at),
                 app=member.app or (ac.Bulk(f"{member.size} B") if member.size else ac.Bulk()),
-                tcp=ac.Tcp(mss=f"{MSS_BYTES} B", receive_window="1 GB"),
+                tcp=ac.Tcp(
+                    mss=f"{MSS_BYTES} B",
+                    receive_window="1 GB",
+                    # Programs that send frames as they come set TCP_NODELAY.
+                    nagle="off" if isinstance(member.app, ac.Frames) else None,
+                ),
             )
             if member.count > 1:
                 flow = replace(flow, count=member.count, stagger=_nanos(member.stagger_s))

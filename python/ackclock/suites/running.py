@@ -5,19 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ackclock import _core, api
 from ackclock._nearest import nearest
+from ackclock._printing import seconds_of, span
 from ackclock._words import Substrate
 from ackclock.errors import BadInput
 from ackclock.scenario import Scenario
 from ackclock.suites import suite_of
 from ackclock.suites.case import Case, Outcome, Suite
 from ackclock.suites.cells import LIVE, Cell, cells_of, outcomes_of
+from ackclock.suites.kept import Kept
 from ackclock.suites.live import live_cells
 
 __all__ = ["SuiteResult", "run_suite"]
@@ -44,7 +48,12 @@ class SuiteResult:
     scenarios
         The scenario of the first run of each case and sender, by their names.
     digest
-        A hash of all scenarios and of the core, by which a number can be cited and checked.
+        A hash of all scenarios, of the core and of the kernel, by which a number can be cited and
+        checked.
+    kernel
+        The release of the Linux kernel that live runs had; empty without any.
+    seeds
+        The number of runs of each case, if it was given.
     """
 
     suite: Suite
@@ -55,6 +64,8 @@ class SuiteResult:
     scenarios: Mapping[tuple[str, str], Scenario]
     digest: str
     laws: tuple[str, ...] = ()
+    kernel: str = ""
+    seeds: int | None = None
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -97,6 +108,7 @@ class SuiteResult:
             "source": self.suite.source,
             "quick": self.quick,
             "core": _core.version(),
+            "kernel": self.kernel or None,
             "digest": self.digest,
             "variants": list(self.variants),
             "baselines": list(self.baselines),
@@ -127,11 +139,13 @@ class SuiteResult:
         """Return an entry by which the results can be cited."""
         names = ", ".join(self.variants)
         quick = ", quick" if self.quick else ""
+        linux = f", Linux {self.kernel}" if self.kernel else ""
         return (
             f"@misc{{ackclock-suite-{self.suite.key}-{self.digest[:8]},\n"
             f"  title        = {{Suite {self.suite.key}{quick}: {names}}},\n"
             f"  author       = {{{{The Ackclock developers}}}},\n"
-            f"  howpublished = {{Ackclock {_core.version()}, scenarios and core {self.digest}}},\n"
+            f"  howpublished = {{Ackclock {_core.version()}{linux}, scenarios and core "
+            f"{self.digest}}},\n"
             "  note         = {Made by \\texttt{ackclock suite}}\n"
             "}\n"
         )
@@ -148,9 +162,11 @@ def run_suite(
     cases: Sequence[str] = (),
     quick: bool = False,
     threads: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     laws: Sequence[str] = (),
     on: Sequence[Substrate] = ("sim",),
+    seeds: int | None = None,
+    keep: Path | None = None,
     told: Callable[[str], None] | None = None,
 ) -> SuiteResult:
     """Run a test set with senders.
@@ -168,12 +184,17 @@ def run_suite(
     threads
         The number of runs at once; default: one a core.
     progress
-        Called before each case with its name, its number and the number of cases.
+        Called with a line before each case and each live run.
     laws
         Laws that were loaded, each as ``NAME=FILE``, for the commands on the page.
     on
         ``"sim"``, and ``"live"`` for real packets, which takes as long as the scenarios last. Live
         senders have ``, live`` behind their names; their baselines are live, too.
+    seeds
+        The number of runs of each case; default: as the case says. Cases whose runs are settings
+        of their own keep them.
+    keep
+        A folder for the values of finished runs, which are not run again; default: none is kept.
     told
         Called with a line on each sender that cases refuse, and the reason: before the first run,
         or as the kernel refuses it.
@@ -192,17 +213,22 @@ def run_suite(
     tell = told or _say_nothing
     _expect_places(on)
     senders = _senders(variants)
-    chosen = _chosen(suite, cases, quick)
+    chosen = [_with_seeds(case, seeds) for case in _chosen(suite, cases, quick)]
     for line in _refusals(senders, chosen, suite.baselines):
         tell(line)
+    if "live" in on:
+        tell(_live_time(chosen, len(senders), suite.baselines))
+    at = progress or _say_nothing
+    kept = Kept(keep)
     cells: list[Cell] = []
-    kept: dict[tuple[str, str], Scenario] = {}
-    seen = hashlib.sha256(f"{_core.version()} {api.build_id()}".encode())
+    firsts: dict[tuple[str, str], Scenario] = {}
+    kernel = os.uname().release if "live" in on else ""
+    seen = hashlib.sha256(f"{_core.version()} {api.build_id()}{kernel}".encode())
     ran: Ran = {}
     last = {case.build: n for n, case in enumerate(chosen)}
     for n, case in enumerate(chosen):
-        if progress is not None:
-            progress(case.key, n, len(chosen))
+        here = f"{case.key}: case {n + 1} of {len(chosen)}"
+        at(here)
         every = list(dict.fromkeys([*senders, *suite.baselines, *case.baselines]))
         made = {
             sender: []
@@ -210,15 +236,17 @@ def run_suite(
             else [case.build(sender, seed) for seed in _seeds(case)]
             for sender in every
         }
-        kept.update(_firsts(case, made))
+        firsts.update(_firsts(case, made))
         for scenario in chain.from_iterable(made.values()):
             seen.update(scenario.to_json().encode())
         if "sim" in on:
-            cells += _case(case, made, threads, ran)
+            cells += _case(case, made, threads, ran, kept)
         if "live" in on:
-            cells += live_cells(case, made, tell)
+            cells += live_cells(
+                case, made, kept, tell, lambda line, here=here: at(f"{here}, {line}")
+            )
         if last[case.build] == n:
-            ran = {key: outcomes for key, outcomes in ran.items() if key[0] != case.build}
+            ran = {key: outcome for key, outcome in ran.items() if key[0] != case.build}
     asked = [sender + behind for behind in ("", LIVE) for sender in senders]
     asked = [name for name in asked if any(cell.variant == name for cell in cells)]
     others = dict.fromkeys(cell.variant for cell in cells if cell.variant not in asked)
@@ -228,9 +256,11 @@ def run_suite(
         baselines=tuple(others),
         quick=quick or suite.key == "quick",
         cells=tuple(cells),
-        scenarios=kept,
+        scenarios=firsts,
         digest=seen.hexdigest()[:16],
         laws=tuple(laws),
+        kernel=kernel,
+        seeds=seeds,
     )
 
 
@@ -242,6 +272,10 @@ def _expect_places(on: Sequence[str]) -> None:
 
 def _firsts(case: Case, made: Mapping[str, Sequence[Scenario]]) -> dict[tuple[str, str], Scenario]:
     return {(case.key, sender): scenarios[0] for sender, scenarios in made.items() if scenarios}
+
+
+def _with_seeds(case: Case, seeds: int | None) -> Case:
+    return case if seeds is None or case.runs else replace(case, seeds=seeds)
 
 
 def _seeds(case: Case) -> range:
@@ -315,32 +349,62 @@ def _refusal(scenario: Scenario) -> str:
     return ""
 
 
-Ran: TypeAlias = dict[tuple[Callable[[str, int], Scenario], str, int], list[Outcome]]
-"""The runs of a case, which others with the same scenarios share: by builder, sender and seeds."""
+Ran: TypeAlias = dict[tuple[Callable[[str, int], Scenario], str, int], Outcome]
+"""The runs of a case, which others with the same scenarios share: by builder, sender and seed."""
 
 
 def _case(
-    case: Case, made: Mapping[str, Sequence[Scenario]], threads: int | None, ran: Ran
+    case: Case,
+    made: Mapping[str, Sequence[Scenario]],
+    threads: int | None,
+    ran: Ran,
+    kept: Kept,
 ) -> list[Cell]:
-    """Run a case with every sender that it can take, as far as its runs are not in ``ran``."""
+    """Run a case with every sender that it can take, as far as values are not kept or shared."""
     reasons = {
         sender: case.unfit(sender) or _refusal(scenarios[0]) for sender, scenarios in made.items()
     }
     refused = {sender: reason for sender, reason in reasons.items() if reason}
-    taken = [sender for sender in made if sender not in refused]
-    missing = [sender for sender in taken if (case.build, sender, case.seeds) not in ran]
+    values: dict[tuple[str, int], float] = {}
+    missing: dict[tuple[str, int], Scenario] = {}
+    for sender in made.keys() - refused.keys():
+        for n, scenario in enumerate(made[sender]):
+            value = kept.get(case, "sim", scenario)
+            if value is not None:
+                values[sender, n] = value
+            elif (case.build, sender, n) not in ran:
+                missing[sender, n] = scenario
     if missing:
-        scenarios = [each for sender in missing for each in made[sender]]
+        scenarios = list(missing.values())
         outcomes = outcomes_of(api.simulate_many(scenarios, threads=threads), scenarios)
-        for n, sender in enumerate(missing):
-            mine = outcomes[n * case.seeds : (n + 1) * case.seeds]
-            ran[case.build, sender, case.seeds] = mine
-    seen = {sender: ran[case.build, sender, case.seeds] for sender in taken}
-    return cells_of(case, made, seen, refused)
+        for (sender, n), outcome in zip(missing, outcomes, strict=True):
+            ran[case.build, sender, n] = outcome
+    for sender in made.keys() - refused.keys():
+        for n, scenario in enumerate(made[sender]):
+            if (sender, n) not in values:
+                value = case.measure(ran[case.build, sender, n])
+                values[sender, n] = value
+                kept.put(case, "sim", scenario, value)
+    found = {
+        sender: [values[sender, n] for n in range(len(made[sender]))]
+        for sender in made
+        if sender not in refused
+    }
+    return cells_of(case, made, found, refused)
 
 
 def _say_nothing(_line: str) -> None:
     pass
+
+
+def _live_time(chosen: Sequence[Case], senders: int, baselines: Sequence[str]) -> str:
+    """Return a line on the time that live runs take at least."""
+    runs, seconds = 0, 0.0
+    for case in chosen:
+        mine = case.seeds * len({*baselines, *case.baselines, *map(str, range(senders))})
+        runs += mine
+        seconds += mine * seconds_of(case.build("cubic", 1).duration)
+    return f"live: {runs} runs, one after another, take {span(seconds)} and more"
 
 
 def as_file(scenario: Scenario) -> str:
