@@ -31,7 +31,12 @@ def suite(
         typer.Argument(metavar="[NAME]", help="The test set. Without it they are listed."),
     ] = None,
     variants: Annotated[
-        list[str] | None, typer.Argument(metavar="[VARIANT]...", help="The senders.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[VARIANT]...",
+            help="The senders; of the suite aqm queue disciplines, such as fq_codel or "
+            '\'{ kind = "codel", target = "15 ms" }\'.',
+        ),
     ] = None,
     case: Annotated[
         list[str] | None,
@@ -68,6 +73,7 @@ def suite(
 
     The exit code is 1 if a case of these senders is outside its limit.
     """
+    from ackclock.suites import suite_of
     from ackclock.suites.running import run_suite
 
     if name is None:
@@ -75,7 +81,12 @@ def suite(
         return
     load_laws(law)
     if not variants:
-        raise BadInput(f"suite {name}: expected at least one sender, such as cubic")
+        subject, example = (
+            ("queue discipline", "codel")
+            if suite_of(name).subject == "queue"
+            else ("sender", "cubic")
+        )
+        raise BadInput(f"suite {name}: expected at least one {subject}, such as {example}")
     if out is not None:
         # It says before the runs if a package is missing.
         import_module("ackclock.report")
@@ -166,7 +177,7 @@ def _print(found: SuiteResult) -> None:
     table = Table()
     table.add_column("case", no_wrap=True)
     table.add_column("metric")
-    table.add_column("sender", no_wrap=True)
+    table.add_column(found.suite.subject, no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("limit", justify="right")
     table.add_column("verdict", no_wrap=True)

@@ -154,6 +154,8 @@ def test_a_suite_is_whole(key: str) -> None:
             assert each.source
             assert each.metric
             sender = "bbr" if each.unfit("cubic") else "cubic"
+            if suite.subject == "queue":
+                sender = "codel"
             text = each.build(sender, 1).to_json()
             assert each.build(sender, 1).to_json() == text
             made = ac.Scenario.from_dict(json.loads(text))
@@ -304,6 +306,58 @@ def test_live_senders_stand_beside_simulated_ones(monkeypatch: pytest.MonkeyPatc
     assert tries["newreno"] == 3
     assert "alone: bbr, live is refused: flow[0].variant: the kernel has no `bbr`" in told[-1]
     assert "--on sim,live" in _command(found)
+
+
+def test_disciplines_stand_in_the_place_of_senders(tmp_path: Path) -> None:
+    done = RUN.invoke(
+        app,
+        ["suite", "aqm", "codel", '{ kind = "pie", target = "30 ms" }', "--quick",
+         "--case", "5.2-aggressive-delay", "--out", str(tmp_path / "out")],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    found = json.loads((tmp_path / "out/suite.json").read_text(encoding="utf-8"))
+    means = {cell["variant"]: cell["mean"] for cell in found["cells"]}
+    # CoDel aims at 5 ms and PIE here at 30; a CUBIC flow fills the 100 ms of drop-tail.
+    assert means["codel"] < 0.01 < means['{ kind = "pie", target = "30 ms" }'] < 0.045
+    assert means["droptail"] > 0.06
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("codle", "suite: `codle` is no queue discipline (did you mean `codel`?)"),
+        ("cubic", "suite: `cubic` is no queue discipline"),
+        ("{ kind = ", "is no table of TOML"),
+        ('{ kind = "codel", goal = "5 ms" }', "`codel` has no key `goal`"),
+        ('{ kind = "codel", target = "5 apples" }', "no case takes"),
+    ],
+)
+def test_a_discipline_that_is_none_is_refused(name: str, said: str) -> None:
+    with pytest.raises(ac.BadInput) as caught:
+        run_suite("aqm", [name], quick=True, cases=["5.2-aggressive-delay"])
+    assert said in str(caught.value)
+
+
+def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run_suite("quick", ["cubic"], cases=["alone"], seeds=2, keep=tmp_path)
+    kept = sorted(tmp_path.iterdir())
+    assert len(kept) == 2
+    # One more run: the two that are kept are not among those that the core is given.
+    asked: list[int] = []
+    real = ac.simulate_many
+    monkeypatch.setattr(
+        "ackclock.api.simulate_many",
+        lambda many, **rest: asked.append(len(many)) or real(many, **rest),
+    )
+    second = run_suite("quick", ["cubic"], cases=["alone"], seeds=3, keep=tmp_path)
+    assert asked == [1]
+    values = second.cell("alone", "cubic").values
+    assert values[:2] == first.cell("alone", "cubic").values
+    # A torn file is none.
+    kept[0].write_text("4.", encoding="utf-8")
+    kept[1].write_text("", encoding="utf-8")
+    third = run_suite("quick", ["cubic"], cases=["alone"], seeds=3, keep=tmp_path)
+    assert third.cell("alone", "cubic").values[2] == values[2]
 
 
 def test_a_place_that_is_none_is_refused() -> None:

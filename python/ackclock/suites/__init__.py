@@ -13,7 +13,7 @@ from ackclock.suites.case import Case, Limit, Outcome, Suite
 __all__ = ["KEYS", "Case", "Limit", "Outcome", "Suite", "suite_of"]
 
 #: The modules with a suite.
-KEYS = ("quick", "fairness", "rfc9743", "bbr-draft", "tcpeval", "nsperf", "c4")
+KEYS = ("quick", "fairness", "rfc9743", "bbr-draft", "tcpeval", "nsperf", "c4", "aqm")
 
 
 def suite_of(key: str) -> Suite:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from ackclock import _core
 from ackclock.api import law_variables
+from ackclock.errors import BadInput
 from ackclock.scenario import Scenario
 from ackclock.suites.history import History
 
@@ -179,6 +181,23 @@ class Case:
         return () if self.limit is None or self.limit.of is None else (self.limit.of,)
 
 
+def expect_a_sender(name: str) -> None:
+    """Refuse what is a sender's name under no profile.
+
+    Raises
+    ------
+    BadInput
+        There is no such sender.
+    """
+    try:
+        _core.variant_name(name, "rfc")
+    except BadInput as error:
+        try:
+            _core.variant_name(name, "linux")
+        except BadInput:
+            raise BadInput(f"suite: {error}") from None
+
+
 @dataclass(frozen=True)
 class Suite:
     """A named set of cases.
@@ -195,6 +214,11 @@ class Suite:
         The cases, for a full run or a quick one.
     baselines
         Senders that are run in every case beside those that are asked for.
+    subject
+        The things that are judged, in the singular: senders, or queue disciplines that the
+        commands and the page then name where they name senders.
+    expect
+        Called with each name that is asked for; raises ``BadInput`` if there is none such.
     left_out
         Parts of the source that are not here, each with the reason.
     """
@@ -204,4 +228,6 @@ class Suite:
     source: str
     cases: Callable[[bool], Sequence[Case]]
     baselines: tuple[str, ...] = ()
+    subject: Literal["sender", "queue"] = "sender"
+    expect: Callable[[str], None] = expect_a_sender
     left_out: tuple[str, ...] = field(default=())

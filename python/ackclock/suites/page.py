@@ -90,7 +90,7 @@ def _matrix(found: SuiteResult, senders: tuple[str, ...]) -> blocks.Sheet:
 
     return blocks.Sheet(
         key="matrix",
-        label="Cases and senders",
+        label=f"Cases and {found.suite.subject}s",
         caption="✓ within the limit, ✗ outside, nothing: no limit. Means with 95 % intervals; of "
         "runs on several settings the least and the most.",
         heads=("case", "metric", *senders),
@@ -126,7 +126,7 @@ def _card(found: SuiteResult, case: str, senders: tuple[str, ...]) -> tuple[bloc
             key=f"numbers-{case}",
             label=told.metric + (f", {told.unit}" if told.unit else ""),
             caption="Means with half-widths of 95 % intervals.",
-            heads=("sender", "value", "limit", "verdict"),
+            heads=(found.suite.subject, "value", "limit", "verdict"),
             rows=tuple(
                 (
                     blocks.Cell(cell.variant),
@@ -161,11 +161,13 @@ def _picture(found: SuiteResult, cells: list[Cell]) -> tuple[blocks.Block, ...]:
 
 
 def _limit(cells: list[Cell]) -> str:
-    limit = cells[0].case.limit
-    if limit is None:
+    case = cells[0].case
+    if case.limit is None and not case.own:
         return "No limit: reported."
-    every = "each run" if cells[0].case.every else "the mean"
-    return f"Limit ({cells[0].case.kind}), for {every}: {cells[0].rule or 'none could be made'}."
+    every = "each run" if case.every else "the mean"
+    rules = dict.fromkeys(cell.rule for cell in cells if cell.rule)
+    rule = "as in the table" if len(rules) > 1 else next(iter(rules), "none could be made")
+    return f"Limit ({case.kind}), for {every}: {rule}."
 
 
 def matrix(cells: list[Cell]) -> Figure:

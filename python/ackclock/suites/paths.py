@@ -67,6 +67,7 @@ class Way:
     probes: Sequence[ac.Probe] = field(default=())
     events: Sequence[ac.Event] = field(default=())
     traffic: Sequence[ac.Traffic] = field(default=())
+    cross: Sequence[ac.CrossTraffic] = field(default=())
     jitter_starts_s: float = 0.1
 
     def limit(self) -> str:
@@ -133,6 +134,7 @@ class Way:
             topology=ac.graph(links),
             flows=flows,
             traffic=self.traffic,
+            cross_traffic=self.cross,
             events=self.events,
             probes=self.probes,
             measures=[ac.Measure(MEASURE, start=_nanos(warm_up_s))],

@@ -176,7 +176,7 @@ def run_suite(
     name
         The suite, such as ``quick``: one of ``ackclock.suites.KEYS``.
     variants
-        The senders.
+        The senders, or what else the suite judges.
     cases
         Cases by their names; default: all.
     quick
@@ -214,10 +214,10 @@ def run_suite(
     _expect_places(on)
     senders = _senders(variants)
     chosen = [_with_seeds(case, seeds) for case in _chosen(suite, cases, quick)]
-    for line in _refusals(senders, chosen, suite.baselines):
+    for line in _refusals(suite, senders, chosen):
         tell(line)
     if "live" in on:
-        tell(_live_time(chosen, len(senders), suite.baselines))
+        tell(_live_time(suite, senders, chosen))
     at = progress or _say_nothing
     kept = Kept(keep)
     cells: list[Cell] = []
@@ -299,9 +299,7 @@ def _chosen(suite: Suite, cases: Sequence[str], quick: bool) -> list[Case]:
     return [known[name] for name in cases] if cases else list(known.values())
 
 
-def _refusals(
-    senders: Sequence[str], chosen: Sequence[Case], baselines: Sequence[str]
-) -> list[str]:
+def _refusals(suite: Suite, senders: Sequence[str], chosen: Sequence[Case]) -> list[str]:
     """Return a line on each sender that cases refuse for one reason, before anything runs.
 
     Raises
@@ -310,11 +308,11 @@ def _refusals(
         A name of no sender, or senders of which no case can take any.
     """
     for sender in senders:
-        _expect_a_sender(sender)
+        suite.expect(sender)
     found = [
         (case.key, sender, reason)
         for case in chosen
-        for sender in dict.fromkeys([*senders, *baselines, *case.baselines])
+        for sender in dict.fromkeys([*senders, *suite.baselines, *case.baselines])
         if (reason := case.unfit(sender) or _refusal(case.build(sender, 1)))
     ]
     told = [reason for _, sender, reason in found if sender in senders]
@@ -327,17 +325,6 @@ def _refusals(
         f"{', '.join(keys)}: {sender} is refused: {reason}"
         for (sender, reason), keys in cases.items()
     ]
-
-
-def _expect_a_sender(name: str) -> None:
-    """Refuse what is a sender's name under no profile."""
-    try:
-        _core.variant_name(name, "rfc")
-    except BadInput as error:
-        try:
-            _core.variant_name(name, "linux")
-        except BadInput:
-            raise BadInput(f"suite: {error}") from None
 
 
 def _refusal(scenario: Scenario) -> str:
@@ -397,13 +384,13 @@ def _say_nothing(_line: str) -> None:
     pass
 
 
-def _live_time(chosen: Sequence[Case], senders: int, baselines: Sequence[str]) -> str:
+def _live_time(suite: Suite, senders: Sequence[str], chosen: Sequence[Case]) -> str:
     """Return a line on the time that live runs take at least."""
     runs, seconds = 0, 0.0
     for case in chosen:
-        mine = case.seeds * len({*baselines, *case.baselines, *map(str, range(senders))})
+        mine = case.seeds * len({*senders, *suite.baselines, *case.baselines})
         runs += mine
-        seconds += mine * seconds_of(case.build("cubic", 1).duration)
+        seconds += mine * seconds_of(case.build(senders[0], 1).duration)
     return f"live: {runs} runs, one after another, take {span(seconds)} and more"
 
 
