@@ -137,8 +137,8 @@ def _case(spec: Spec, quick: bool) -> Case:
         seeds=5 if quick else 20,
         every=True,
         note=(
-            f"The source has {', '.join(listed)} for QUIC, in 100 runs; TCP has 4.6 % more for its "
-            "headers, and a round trip for its handshake."
+            f"The source's limit for QUIC, in 100 runs: {', '.join(listed)}. TCP has 4.6 % "
+            "more for its headers, and a round trip for its handshake."
         ),
     )
 

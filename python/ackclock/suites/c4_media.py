@@ -140,10 +140,10 @@ def _case(
         seeds=5 if quick else 20,
         every=True,
         note=(
-            f"The source has {spec.limits[place]:g} ms{', ' if own else ''}{own} for streams of "
-            "one QUIC connection with priorities, and gives up late frames of the larger video; "
-            "here each stream is a connection of TCP, and every frame is waited for. Frames from "
-            f"{spec.judged_from_s:g} s on are judged."
+            f"The source's limit: {spec.limits[place]:g} ms{', ' if own else ''}{own}, for streams "
+            "of one QUIC connection with priorities, where late frames of the larger video are "
+            "given up; here each stream is a connection of TCP, and every frame is waited for. "
+            f"Frames from {spec.judged_from_s:g} s on are judged."
         ),
     )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import ackclock
 from ackclock.plots.style import COLOURS, figure, rendered, styled
 from ackclock.report import page as blocks
+from ackclock.suites.case import Case
 from ackclock.suites.cells import LIVE, Cell
 from ackclock.suites.running import SuiteResult
 
@@ -93,19 +94,24 @@ def _matrix(found: SuiteResult, senders: tuple[str, ...]) -> blocks.Sheet:
         label=f"Cases and {found.suite.subject}s",
         caption="✓ within the limit, ✗ outside, nothing: no limit. Means with 95 % intervals; of "
         "runs on several settings the least and the most.",
-        heads=("case", "metric", *senders),
+        heads=("case", *senders, "metric"),
         rows=tuple(
             (
                 blocks.Cell(case.key),
-                blocks.Cell(f"{case.metric}, {case.unit}" if case.unit else case.metric),
+                # Behind the values, which a narrow window shows first.
                 *(shown(found.cell(case.key, sender)) if _has(found, case.key, sender)
                   else blocks.Cell("") for sender in senders),
+                blocks.Cell(_in_one_line(case)),
             )
             for case in found.cases
         ),
-        stubs=2,
-        text_columns=frozenset({0, 1}),
+        text_columns=frozenset({0, len(senders) + 1}),
     )  # fmt: skip
+
+
+def _in_one_line(case: Case) -> str:
+    metric = f"{case.metric}, {case.unit}" if case.unit else case.metric
+    return metric.replace(" ", "\u00a0")
 
 
 def _has(found: SuiteResult, case: str, sender: str) -> bool:
