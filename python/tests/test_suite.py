@@ -57,7 +57,8 @@ def case(**more: object) -> Case:
         # A sender that never ended, and one of which nothing was measured.
         (Limit(high=9.0), [math.inf, 1.0], None, "fail"),
         (Limit(high=9.0), [math.nan], None, "fail"),
-        (Limit(high=9.0, of="base"), [1.0], None, "fail"),
+        # Nothing to be held against: the baseline was refused.
+        (Limit(high=9.0, of="base"), [1.0], None, "no limit: reported"),
         (None, [1.0], None, "no limit: reported"),
     ],
 )
@@ -373,3 +374,7 @@ def test_a_live_baseline_is_live() -> None:
     means = {"mine, live": 2.1, "base": 1.0, "base, live": 2.0}
     # 1.1 times 2.0 is 2.2, and of the simulated one 1.1.
     assert judged(made, "mine, live", [2.1, 2.1], means).verdict == "pass"
+    # Without it there is nothing to be held against.
+    alone = judged(made, "mine, live", [2.1, 2.1], {"mine, live": 2.1, "base": 1.0})
+    assert alone.verdict == "no limit: reported"
+    assert alone.reason == "its limit is relative to base, live, which was refused"

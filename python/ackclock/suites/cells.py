@@ -39,7 +39,7 @@ class Cell:
     verdict
         The verdict.
     reason
-        Why the case was refused.
+        Why the case was refused, or has no limit here.
     """
 
     case: Case
@@ -115,17 +115,22 @@ def judged(case: Case, sender: str, values: Sequence[float], means: Mapping[str,
     low, high = -math.inf, math.inf
     mean = means[sender]
     verdict: Verdict = "no limit: reported"
+    reason = ""
     limit = case.limit_of(sender)
-    if limit is not None:
-        behind = LIVE if sender.endswith(LIVE) else ""
-        base = None if limit.of is None else means.get(limit.of + behind)
+    named = None
+    if limit is not None and limit.of is not None:
+        named = limit.of + (LIVE if sender.endswith(LIVE) else "")
+    base = None if named is None else means.get(named)
+    if named is not None and base is None:
+        reason = f"its limit is relative to {named}, which was refused"
+    elif limit is not None:
         low, high = limit.bounds(base)
         judged = values if case.every else [mean]
         # NaN is within no bounds.
         good = all(low <= value <= high for value in judged)
         verdict = "pass" if good else "fail"
     ci = None if case.runs else estimate(values).ci
-    return Cell(case, sender, tuple(values), mean, ci, low, high, verdict)
+    return Cell(case, sender, tuple(values), mean, ci, low, high, verdict, reason)
 
 
 def outcomes_of(run: Run, scenarios: Sequence[Scenario]) -> list[Outcome]:
