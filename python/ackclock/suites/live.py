@@ -13,7 +13,7 @@ from ackclock.suites.case import Case
 from ackclock.suites.cells import LIVE, Cell, cells_of, outcomes_of
 from ackclock.suites.kept import Kept
 
-__all__ = ["live_cells"]
+__all__ = ["live_cells", "not_live"]
 
 TRIES = 3
 """The runs of a scenario of which one has to be a measurement."""
@@ -31,7 +31,8 @@ def live_cells(
     refused: dict[str, str] = {}
     for sender, scenarios in made.items():
         name = sender + LIVE
-        reason = _not_live(case) or case.unfit(sender)
+        known = not_live(case) or case.unfit(sender)
+        reason = known
         found: list[float] = []
         for n, scenario in enumerate(() if reason else scenarios):
             progress(f"{name}, run {n + 1} of {len(scenarios)}")
@@ -42,6 +43,7 @@ def live_cells(
             found.append(value)
         if reason:
             refused[name] = reason
+        if reason and not known:
             tell(f"{case.key}: {name} is refused: {reason}")
         else:
             values[name] = found
@@ -57,7 +59,8 @@ def _of_kernel(scenario: Scenario) -> Scenario:
     )
 
 
-def _not_live(case: Case) -> str:
+def not_live(case: Case) -> str:
+    """Return why a case cannot be live; empty if it can."""
     return "live senders publish no variables, which the case looks at" if case.needs else ""
 
 

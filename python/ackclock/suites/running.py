@@ -22,7 +22,7 @@ from ackclock.suites import suite_of
 from ackclock.suites.case import Case, Outcome, Suite
 from ackclock.suites.cells import LIVE, Cell, cells_of, outcomes_of
 from ackclock.suites.kept import Kept
-from ackclock.suites.live import live_cells
+from ackclock.suites.live import live_cells, not_live
 
 __all__ = ["SuiteResult", "run_suite"]
 
@@ -217,6 +217,9 @@ def run_suite(
     for line in _refusals(suite, senders, chosen):
         tell(line)
     if "live" in on:
+        looking = [case.key for case in chosen if not_live(case)]
+        if looking:
+            tell(f"{', '.join(looking)}: live senders are refused: they publish no variables")
         tell(_live_time(suite, senders, chosen))
     at = progress or _say_nothing
     kept = Kept(keep)
@@ -388,9 +391,11 @@ def _live_time(suite: Suite, senders: Sequence[str], chosen: Sequence[Case]) -> 
     """Return a line on the time that live runs take at least."""
     runs, seconds = 0, 0.0
     for case in chosen:
-        mine = case.seeds * len({*senders, *suite.baselines, *case.baselines})
-        runs += mine
-        seconds += mine * seconds_of(case.build(senders[0], 1).duration)
+        every = dict.fromkeys([*senders, *suite.baselines, *case.baselines])
+        fit = [] if case.needs else [name for name in every if not case.unfit(name)]
+        runs += case.seeds * len(fit)
+        if fit:
+            seconds += case.seeds * len(fit) * seconds_of(case.build(fit[0], 1).duration)
     return f"live: {runs} runs, one after another, take {span(seconds)} and more"
 
 
