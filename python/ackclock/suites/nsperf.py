@@ -13,6 +13,8 @@ COEXIST_BDP = (0.1, 1, 2, 4, 8, 16)
 LOSSES_PERCENT = (1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.2, 0.5, 1, 2, 3, 10, 15, 20)
 SHALLOW_FLOWS = (1, 10, 30)
 BLOAT_BDP = (1, 10, 50, 100)
+ECN_FLOWS = (1, 4, 10, 40, 100)
+MARKED_ABOVE = "242 us"
 
 
 def cases(quick: bool) -> Sequence[Case]:
@@ -21,6 +23,7 @@ def cases(quick: bool) -> Sequence[Case]:
         *(_coexist(buffer, quick) for buffer in ((1, 4) if quick else COEXIST_BDP)),
         *(_random_loss(loss, quick) for loss in ((0.01, 1) if quick else LOSSES_PERCENT)),
         *(_shallow(flows, quick) for flows in ((1,) if quick else SHALLOW_FLOWS)),
+        *(_ecn_bulk(flows, quick) for flows in ((4,) if quick else ECN_FLOWS)),
         *(_bufferbloat(buffer, quick) for buffer in ((10,) if quick else BLOAT_BDP)),
     ]
 
@@ -123,10 +126,48 @@ def _bufferbloat(buffer: float, quick: bool) -> Case:
     )
 
 
+def _ecn_bulk(flows: int, quick: bool) -> Case:
+    rtt_s = 0.001
+    way = Way(
+        f"marks, {flows} flows",
+        1e9,
+        rtt_s,
+        2.0 if quick else 10.0,
+        queue=ac.CoDel(limit="1000 packet", target="100 ms", ce_threshold=MARKED_ABOVE),
+        warm_up_s=0.0,
+        ecn=True,
+        jitter_starts_s=0.001,
+    )
+
+    def build(variant: str, seed: int) -> ac.Scenario:
+        member = Member(variant, "flow", rtt_s, count=flows, stagger_s=0.005)
+        return way.with_([member], seed)
+
+    def mean_time(outcome: Outcome) -> float:
+        times = [row["srtt_mean_s"] for row in outcome.flows.values()]
+        return sum(times) / len(times)
+
+    return Case(
+        key=f"ecn-bulk-{flows}",
+        title=f"1 Gbit/s, 1 ms, marks above {MARKED_ABOVE}; {flows} flows, one each 5 ms",
+        source=f"{SOURCE}: ecn_bulk",
+        kind="ours",
+        metric="mean round-trip time",
+        unit="ms",
+        factor=1e3,
+        build=build,
+        measure=mean_time,
+        # The path, and twice the threshold.
+        limit=Limit(high=rtt_s + 2 * 242e-6),
+        seeds=2 if quick else 5,
+        note="The source has medians of ten runs, and no limits; it is meant for senders such as "
+        "dctcp.",
+    )
+
+
 SUITE = Suite(
     key="nsperf",
     title="The tests of google/bbr",
     source=SOURCE,
     cases=cases,
-    left_out=("ecn_bulk: its CoDel marks at 242 us, which is no setting here",),
 )

@@ -69,6 +69,8 @@ class Way:
     traffic: Sequence[ac.Traffic] = field(default=())
     cross: Sequence[ac.CrossTraffic] = field(default=())
     jitter_starts_s: float = 0.1
+    ecn: bool = False
+    """True if the flows ask for marks."""
 
     def limit(self) -> str:
         """Return the buffer as packets."""
@@ -118,6 +120,7 @@ class Way:
                     mss=f"{MSS_BYTES} B",
                     receive_window="1 GB",
                     # Programs that send frames as they come set TCP_NODELAY.
+                    ecn="on" if self.ecn else None,
                     nagle="off" if isinstance(member.app, ac.Frames) else None,
                 ),
             )
