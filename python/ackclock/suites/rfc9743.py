@@ -40,6 +40,7 @@ def cases(quick: bool) -> Sequence[Case]:
         *among,
         _short(whole, seeds),
         *beside,
+        *(_media(buffer_s, whole, seeds) for buffer_s in ((0.3,) if quick else (0.3, 1.0))),
         *(_lossy(loss, whole, seeds) for loss in ((0.001,) if quick else (1e-5, 1e-3, 0.01, 0.03))),
         *(_managed(name, whole, seeds) for name in (("codel",) if quick else QUEUES)),
         _steps(whole, seeds),
@@ -241,6 +242,36 @@ def _steps(whole: float, seeds: int) -> Case:
     )
 
 
+def _media(buffer_s: float, whole: float, seeds: int) -> Case:
+    rate_bps, rtt_s = 2e6, 0.1
+    way = Way(
+        f"media, {buffer_s:g} s of buffer",
+        rate_bps,
+        rtt_s,
+        whole,
+        buffer_s=buffer_s,
+        cross=(ac.CrossTraffic("bottleneck", "100 packet/s", "1200 B", "periodic", name="media"),),
+    )
+    return Case(
+        key=f"5.2.2-media-{1e3 * buffer_s:g}ms",
+        title=(
+            f"media of 0.96 Mbit/s beside it on 2 Mbit/s, 100 ms and {1e3 * buffer_s:g} ms of "
+            "buffer (RFC 8867 §5.6)"
+        ),
+        source="RFC 9743 §5.2.2",
+        kind="ours",
+        metric="99th percentile of the delay at the queue",
+        unit="ms",
+        factor=1e3,
+        digits=0,
+        build=lambda variant, seed: _alone(way, variant, seed, rtt_s),
+        measure=lambda outcome: float(outcome.link["queue_delay_p99_s"]),
+        limit=Limit(high=2.0, of="cubic"),
+        seeds=seeds,
+        note="The media do not adapt; at most twice the delay that they have beside CUBIC.",
+    )
+
+
 def _constrained(whole: float, seeds: int) -> Case:
     way = Way("constrained", 64e3, 0.5, whole, buffer_s=4 * 1500 * 8 / 64e3, warm_up_s=0.0)
 
@@ -359,7 +390,7 @@ SUITE = Suite(
     cases=cases,
     baselines=("cubic", "newreno", "bbr"),
     left_out=(
-        "5.2.2 real-time controls: no media sender is here",
+        "5.2.2 real-time controls: the media beside the sender do not adapt",
         "5.3 differences and deployment: a text, and no run",
         "6.2 tunnels: no encapsulation is here",
         "7.2 circuit breakers, 7.6 misbehaving receivers, 7.10 multipath: not here",
