@@ -25,6 +25,9 @@ mod check;
 mod choice;
 mod class;
 mod cross;
+#[cfg(any(test, feature = "dice"))]
+#[path = "tests/dice.rs"]
+pub mod dice;
 mod entry;
 mod error;
 mod events;
@@ -50,6 +53,7 @@ mod stepped;
 mod tests;
 mod topology;
 mod traffic;
+mod utilisation;
 mod visitors;
 
 pub use acks::{AckCounts, Acks};
@@ -65,6 +69,7 @@ pub use observe::{Names, Observer, Sent, SentDatagram, SentSegment, Transmission
 pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use scenario::Scenario;
 pub use stepped::Stepped;
+pub use utilisation::{LoadSearch, Steps};
 pub use visitors::{
     DATAGRAM_HEADERS, Datagram, Ends, FlowSetup, OwnTransport, QueueOf, Transport, TransportFailed,
     TransportState, Visitors,
