@@ -25,9 +25,6 @@ mod check;
 mod choice;
 mod class;
 mod cross;
-#[cfg(any(test, feature = "dice"))]
-#[path = "tests/dice.rs"]
-pub mod dice;
 mod entry;
 mod error;
 mod events;

@@ -4,7 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ackclock_sim::dice::Dice;
+#[path = "../../sim/src/tests/dice.rs"]
+mod dice;
+
+use dice::Dice;
 use serde_json::{Value, json};
 
 /// The random scenarios that can be run.

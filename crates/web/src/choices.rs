@@ -1,6 +1,7 @@
 //! The choices that a sender's name makes, and the words that could stand in their place.
 
 use ackclock_input::{BadInput, parse_variant, variant_name};
+use ackclock_tcp::JumpChoice;
 use ackclock_tcp::variant::{FORMS, MODERN, Part, REGISTRY, Slot};
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ const SLOTS: [Slot; 7] = [
     Slot::SynLoss,
 ];
 
-/// The name of `variant` under `profile`, and for each slot its `word` and the `words` of the registry: with each the
+/// The name of `variant` under `profile`, and for each slot its `word`, null without a jump, and the `words` of the registry: with each the
 /// name that it would give, or the reason for which it is refused beside the other choices.
 ///
 /// # Errors
@@ -32,11 +33,12 @@ pub fn choices(variant: &str, profile: &str) -> Result<Value, BadInput> {
             Slot::Recovery => Part::Recovery(resolved.recovery),
             Slot::Window => Part::Window(resolved.window),
             Slot::SynLoss => Part::SynLoss(resolved.syn_loss),
+            Slot::Jump if resolved.jump == JumpChoice::None => return None,
             Slot::Jump => Part::Jump(resolved.jump),
             Slot::SlowStart => Part::SlowStart(resolved.slow_start),
             Slot::Idle => Part::Idle(resolved.idle),
         };
-        part.spelled()
+        Some(part.spelled())
     };
     let slots: Vec<Value> = SLOTS
         .iter()
@@ -118,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_does_not_go_together_has_its_reason() {
-        // BBR judges paths without go-back-N (RFC 9743's pairs: docs/algorithms/README.md).
+        // docs/algorithms/README.md lists the pairs.
         let found = choices("bbr", "rfc").unwrap();
         let recovery = slot_of(&found, Slot::Recovery);
         let refused =

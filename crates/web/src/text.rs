@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_scenario_comes_back_from_its_text() {
-        let text = "title = \"A \\\"test\\\" \\u007f\"\nduration = \"2 s\"\nseed = 7\n[topology]\nkind = \"path\"\nrate = \"1 Mbit/s\"\n\
+        let text = "title = \"A \\\"test\\\" é\"\nduration = \"2 s\"\nseed = 7\n[topology]\nkind = \"path\"\nrate = \"1 Mbit/s\"\n\
             rtt = \"20 ms\"\nqueue = { kind = \"droptail\", limit = \"2 BDP\" }\n[[flow]]\nvariant = \"newreno+sack\"\n\
             [[flow]]\nname = \"b\"\nvariant = \"cubic\"\napp = { kind = \"bulk\", size = \"1 MB\" }\n";
         let (tree, scenario) = from_text("a", text, false, Path::new("")).unwrap();

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use crate::dice::Dice;
+use super::dice::Dice;
 use crate::{Engine, Meter, Names, Observer, Run, Scenario, Transmission};
 
 /// As many as take some seconds.
