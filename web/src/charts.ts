@@ -98,15 +98,15 @@ export class Charts {
       ticks: { stroke: style("--grid"), width: 1 },
       font: "12px system-ui",
     };
-    const figure = el("figure", {
+    const figure = el("div", {
       class: "chart",
       tabindex: 0,
       role: "group",
       "aria-label": `${panel.title} in ${panel.unit} over time. Arrow keys move, plus and minus zoom, Home shows all.`,
     });
     const caption = el(
-      "figcaption",
-      {},
+      "p",
+      { class: "title" },
       panel.title,
       el("span", { class: "unit" }, ` ${panel.unit}`),
     );

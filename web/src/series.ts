@@ -35,7 +35,7 @@ function goodput(
   acked: Float64Array,
   end: number,
 ): [Float64Array, Float64Array] {
-  const intervals = 200;
+  const intervals = 100;
   const every = end / intervals;
   const at = new Float64Array(intervals + 1);
   let row = 0;

@@ -94,6 +94,28 @@ function delayOf(scenario: Tree, link: string): number {
   return parse((link === "bottleneck" ? (topology.bottleneck as Tree) : (side as Tree)).delay) || 0;
 }
 
+/**
+ * The arrival of each segment that was sent. An arrival belongs to the latest of several sends of the same data that had
+ * time to get there.
+ */
+function matched(sends: Row[], arrivals: Map<string, Row[]>): (Row | undefined)[] {
+  const keyOf = (row: Row) => `${row.seq} ${row.len}`;
+  let quickest = Number.POSITIVE_INFINITY;
+  for (const send of sends) {
+    const came = arrivals.get(keyOf(send));
+    if (came?.length === 1)
+      quickest = Math.min(quickest, Math.abs((came[0]?.time ?? 0) - send.time));
+  }
+  const found: (Row | undefined)[] = sends.map(() => undefined);
+  for (let n = sends.length - 1; n >= 0; n -= 1) {
+    const send = sends[n];
+    const came = send && arrivals.get(keyOf(send));
+    const row = came?.at(-1);
+    if (send && came && row && row.time >= send.time + 0.9 * quickest) found[n] = came.pop();
+  }
+  return found;
+}
+
 /** The story of a flow, told at the end that sends its data. */
 export function storyOf(segments: Segments, scenario: Tree, flow: string): Story {
   const rows = rowsOf(segments, flow);
@@ -113,16 +135,15 @@ export function storyOf(segments: Segments, scenario: Tree, flow: string): Story
     arrivals.set(key, [...(arrivals.get(key) ?? []), row]);
   }
   const until = rows.at(-1)?.time ?? 0;
+  const sentHere = ours.filter(near);
+  const found = matched(sentHere, arrivals);
   let highest = 0;
-  const sends = ours.filter(near).map((row): Send => {
+  const sends = sentHere.map((row, n): Send => {
     const syn = (row.flags & SYN) !== 0;
     const fin = (row.flags & FIN) !== 0;
     const end = row.seq + row.len + (syn ? 1 : 0) + (fin ? 1 : 0);
     const again = end > row.seq && end <= highest;
     highest = Math.max(highest, end);
-    const came = arrivals.get(`${row.seq} ${row.len}`);
-    const next = came?.findIndex((each) => each.time >= row.time) ?? -1;
-    const found = next >= 0 ? came?.splice(0, next + 1).at(-1) : undefined;
     return {
       time: row.time,
       seq: row.seq,
@@ -131,8 +152,8 @@ export function storyOf(segments: Segments, scenario: Tree, flow: string): Story
       syn,
       fin,
       again,
-      lost: last !== first.link && !found && row.time < until - 1,
-      marked: found?.mark ?? false,
+      lost: last !== first.link && !found[n] && row.time < until - 1,
+      marked: found[n]?.mark ?? false,
     };
   });
   const delay = delayOf(scenario, segments.links[first.link] ?? "");

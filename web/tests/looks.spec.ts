@@ -5,7 +5,8 @@ import { settled, visit } from "./page";
 async function expectClean(page: Page): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).analyze();
   const told = violations.map(
-    (each) => `${each.id}: ${each.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join("; ")}`,
+    (each) =>
+      `${each.id}: ${each.nodes.map((node) => `${node.target.join(" ")} ${node.failureSummary}`).join("; ")}`,
   );
   expect(told).toEqual([]);
 }

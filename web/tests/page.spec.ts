@@ -49,10 +49,12 @@ test("a damaged link is the page as it is without one", async ({ page }) => {
 test("a wrong key is named with its line, and the numbers stay", async ({ page }) => {
   await visit(page);
   const text = await page.locator("#text").inputValue();
-  await page.locator("#text").fill(text.replace("variant =", "varient ="));
+  await page.locator("#text").fill(text.replace("variant =", "varyant ="));
   await settled(page);
   // As `ackclock run scenario.toml` says it.
-  await expect(page.locator("#fault")).toContainText(/^scenario\.toml:11: flow\[0\]\.varient: unknown key/);
+  await expect(page.locator("#fault")).toContainText(
+    /^scenario\.toml:11: flow\[0\]\.varyant: unknown key/,
+  );
   await expect(page.locator("#fault")).toContainText("did you mean `variant`?");
   await expect(page.locator(".lines .bad")).toHaveText("11");
   await page.getByRole("button", { name: "Go to line 11" }).click();
@@ -62,7 +64,9 @@ test("a wrong key is named with its line, and the numbers stay", async ({ page }
   await expect(page.locator("#fault")).toHaveText("");
 });
 
-test("the choices are those of the registry, and refused pairs have their reason", async ({ page }) => {
+test("the choices are those of the registry, and refused pairs have their reason", async ({
+  page,
+}) => {
   await visit(page);
   const law = page.locator("#slot-0-growth");
   expect(await law.locator("option").count()).toBeGreaterThan(60);
@@ -70,7 +74,10 @@ test("the choices are those of the registry, and refused pairs have their reason
   await settled(page);
   await expect(page.locator("#text")).toHaveValue(/variant = "bbr\+modern"/);
   await page.locator("#parts-0").click();
-  await page.getByText(/refused here: why/).first().click();
+  await page
+    .getByText(/refused here: why/)
+    .first()
+    .click();
   await expect(page.locator(".refused li").first()).toContainText("bbr");
 });
 
@@ -128,7 +135,16 @@ test("the keyboard is enough", async ({ page }) => {
     await page.keyboard.press("Tab");
     seen.add(await page.evaluate(() => document.activeElement?.id ?? ""));
   }
-  for (const id of ["share", "slider-rate", "slider-loss", "queue", "slot-0-growth", "text", "tab-time", "whole"])
+  for (const id of [
+    "share",
+    "slider-rate",
+    "slider-loss",
+    "queue",
+    "slot-0-growth",
+    "text",
+    "tab-time",
+    "whole",
+  ])
     expect(seen, id).toContain(id);
   await page.locator("#slider-rate").focus();
   const before = await page.locator("#slider-rate-value").textContent();
@@ -138,6 +154,7 @@ test("the keyboard is enough", async ({ page }) => {
   await page.locator("#tab-time").focus();
   await page.keyboard.press("ArrowRight");
   await expect(page.locator("#tab-segments")).toHaveAttribute("aria-selected", "true");
+  await expect(page.locator("#why")).toContainText("SYN");
   await page.locator(".sequence canvas").focus();
   await page.keyboard.press("ArrowRight");
   await expect(page.locator("#why")).toContainText("first window");
