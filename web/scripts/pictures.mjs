@@ -8,7 +8,10 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-background-networking", "--disable-quic"],
 });
-const page = await browser.newPage({ viewport: { width: 1180, height: 860 }, colorScheme: "light" });
+const page = await browser.newPage({
+  viewport: { width: 1180, height: 860 },
+  colorScheme: "light",
+});
 await page.goto(pathToFileURL(resolve(root, "web/dist/index.html")).href);
 await page.waitForFunction(() => document.body.dataset.runs !== undefined);
 await page.locator("#keep").click();
@@ -24,5 +27,7 @@ await page.waitForFunction(() => Number(document.body.dataset.runs) > 2);
 await page.locator("#tab-segments").click();
 await page.waitForFunction(() => document.querySelector("#why")?.textContent?.includes("SYN"));
 await page.locator("#step-again").click();
-await page.locator(".sequence").screenshot({ path: resolve(root, "docs/images/browser-segments.png") });
+await page
+  .locator(".sequence")
+  .screenshot({ path: resolve(root, "docs/images/browser-segments.png") });
 await browser.close();

@@ -287,6 +287,7 @@ class Page {
         if (error.message !== "interrupted") {
           this.editor.blame(error.message);
           document.body.classList.add("stale");
+          this.status.textContent = "These results are those of the last text that could be run.";
         }
       }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ackclock_input::{BadInput, from_text, to_json};
 use ackclock_results::{CaptureFault, Recorder, Tables, check_conservation, choose};
-use ackclock_sim::scenario::{Every, Probe, Topology};
+use ackclock_sim::scenario::{Direction, Every, Probe, Topology};
 use ackclock_sim::{Budget, Engine, LoadSearch, Meter, Names, Run, Scenario, ScenarioError};
 use ackclock_units::{Duration, Instant};
 use serde::Deserialize;
@@ -147,7 +147,7 @@ fn watched(scenario: &Scenario) -> Scenario {
     let probe = |flow: Option<&String>, link: Option<&String>| Probe {
         flow: flow.cloned(),
         link: link.cloned(),
-        direction: Default::default(),
+        direction: Direction::default(),
         what: Vec::new(),
         every: Every::Change,
         from: Duration::ZERO,
