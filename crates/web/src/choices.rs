@@ -72,7 +72,7 @@ pub fn choices(variant: &str, profile: &str) -> Result<Value, BadInput> {
 
 /// The slot of a part of a name; none of `modern`, which fills several.
 fn slot(text: &str) -> Option<Slot> {
-    (text != MODERN).then(|| Part::parse(text).map(|part| part.slot())).flatten()
+    (text != MODERN).then(|| Part::parse(text)).flatten().map(Part::slot)
 }
 
 /// `variant` with `word` in a slot.
