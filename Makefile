@@ -77,8 +77,12 @@ demo: build ## Reproduce the study altman1997 and say where its report lies
 	@echo
 	@echo "The report: $(ROOT)/report/altman1997/index.html"
 
+.PHONY: web
+web: ## The page for browsers, in web/dist: one file for any web server, or to be opened (needs Node.js)
+	scripts/web.sh build
+
 .PHONY: test
-test: lint test-rust test-python ## Everything: lints, Rust tests, Python tests
+test: lint test-rust test-web test-python ## Everything: lints, Rust tests, the page, Python tests
 	@echo "All tests passed."
 
 .PHONY: lint
@@ -111,6 +115,10 @@ lint-python: .venv/.dev build
 .PHONY: test-rust
 test-rust: ## The Rust tests
 	cargo test --workspace --locked $(LOADER) $(TEST_FLAGS)
+
+.PHONY: test-web
+test-web: ## The page in Chromium, and WebAssembly against native; skipped without Node.js or Chromium
+	scripts/web.sh test
 
 .PHONY: test-python
 test-python: .venv/.dev build ## The Python tests, on the installed package
@@ -172,7 +180,7 @@ lock: ## Pin the newest versions in requirements/
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .venv .venv-site .venv-zig dist report target fuzz/target .pytest_cache .ruff_cache .mypy_cache
+	rm -rf .venv .venv-site .venv-zig dist report target fuzz/target web/node_modules web/dist web/test-results .pytest_cache .ruff_cache .mypy_cache
 	find python scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each file in .venv whose name begins with a dot stands for a finished step.

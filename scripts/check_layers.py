@@ -54,9 +54,13 @@ LAW: Mapping[str, frozenset[str]] = {
     "learner": frozenset({"units", "tcp", "net", "sim"}),
     # Laws that a shared library has.
     "foreign": frozenset({"units", "tcp"}),
+    # What a run leaves, in memory: no files and no threads.
+    "results": frozenset({"units", "packet", "tcp", "wire", "sim", "input"}),
+    # The core for a browser.
+    "web": frozenset({"units", "packet", "tcp", "sim", "input", "results"}),
     "lab": _CORE
     | {"wire", "sim", "theory", "live", "script", "writer", "foreign", "input", "learner"}
-    | {"kernel"},
+    | {"kernel", "results"},
     "python": frozenset({"lab", "theory"}),
     # The one that programs of others use.
     "ackclock": frozenset({"units", "packet", "tcp", "sim", "input"}),
@@ -83,7 +87,7 @@ TESTS: dict[str, frozenset[str]] = {
 
 #: The crates that may depend on a library, for libraries that have a home.
 LIBRARY_HOME: Mapping[str, frozenset[str]] = {
-    "arrow": frozenset({"lab", "python"}),
+    "arrow": frozenset({"lab", "python", "results", "web"}),
     "libbpf": frozenset({"kernel"}),
     "parquet": frozenset({"lab"}),
     "pyo3": frozenset({"python"}),

@@ -109,10 +109,20 @@ pub fn load(path: &Path) -> Result<Scenario, BadInput> {
         .map_err(|fault| BadInput::in_file(&file, fault.line, &fault))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let folder = path.parent().unwrap_or(Path::new(""));
-    from_text(&file, &text, is_json, folder)
+    Ok(from_text(&file, &text, is_json, folder)?.1)
 }
 
-fn from_text(file: &str, text: &str, is_json: bool, folder: &Path) -> Result<Scenario, BadInput> {
+/// Reads a scenario from a text, TOML or JSON, that is called `file` where something is wrong; returns the tree that was
+/// written, too. Files that it names are looked for in `folder`.
+///
+/// # Errors
+/// The first thing that keeps the text from being a scenario that can be run.
+pub fn from_text(
+    file: &str,
+    text: &str,
+    is_json: bool,
+    folder: &Path,
+) -> Result<(Value, Scenario), BadInput> {
     let parse = if is_json { Document::from_json } else { Document::from_toml };
     parse(text)
         .map_err(|fault| {
@@ -123,6 +133,7 @@ fn from_text(file: &str, text: &str, is_json: bool, folder: &Path) -> Result<Sce
             columns::resolve(&mut document.value, folder)
                 .and_then(|()| scenario(&document))
                 .map_err(|fault| (document.line_of(&fault.key), fault))
+                .map(|scenario| (document.value, scenario))
         })
         .map_err(|(line, fault)| BadInput::in_file(file, line, &fault))
 }
@@ -132,7 +143,7 @@ fn from_text(file: &str, text: &str, is_json: bool, folder: &Path) -> Result<Sce
 /// # Errors
 /// The first thing that keeps the text from being a scenario that can be run.
 pub fn from_toml(text: &str) -> Result<Scenario, BadInput> {
-    from_text("scenario", text, false, Path::new(""))
+    Ok(from_text("scenario", text, false, Path::new(""))?.1)
 }
 
 /// Reads a scenario from JSON text. Files that it names are looked for in the current folder.

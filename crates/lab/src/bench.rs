@@ -1,12 +1,12 @@
 //! The workloads by which simulators are compared.
 
+use ackclock_results::check_conservation;
 use ackclock_sim::records::{Connections, LinkRow, Outcome};
 use ackclock_sim::{Collector, Engine, Meter, Run, simulate_into};
 use serde_json::{Value, json};
 
 use crate::from_json;
 use crate::sweep::{SweepError, guarded, simulate_plain};
-use crate::table::check_conservation;
 
 /// The rate below which access links do not fall.
 const LEAST_ACCESS_BPS: u64 = 1_000_000_000;

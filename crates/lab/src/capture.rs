@@ -1,35 +1,17 @@
-//! Captures of links as pcapng files: one a link, with one interface, since libpcap refuses a file
-//! of more. Forward is outbound, reverse is inbound.
-//!
-//! The simulator's segments have 64-bit numbers and no addresses. Here each flow gets what the wire
-//! has: two addresses, two ports, two initial sequence numbers. All of it follows from the scenario
-//! and the seed, so that a run gives the same bytes every time.
+//! Captures of links as files: one a link.
 
-use core::net::Ipv4Addr;
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use ackclock_packet::IpMeta;
-use ackclock_sim::scenario::{Direction, Flow, Topology};
-use ackclock_sim::{Meter, Names, Observer, Run, Scenario, Sent, SentSegment, Transmission};
+use ackclock_results::{Capture, CaptureFault, Recorder, check_conservation, choose};
+use ackclock_sim::{Meter, Names, Run};
 use ackclock_units::Instant;
-use ackclock_units::random::Stream;
-use ackclock_wire::pcapng::{About, Interface, InterfaceId, PacketDirection, Section, Writer};
-use ackclock_wire::{
-    Addresses, EncodeError, Encoded, MAX_HEADERS, Payload, Tuple, encode, encode_datagram,
-};
+use ackclock_wire::pcapng::PacketDirection;
 use ackclock_writer::{Place, Staged, WriteError};
 
 use crate::load::Ready;
 use crate::sweep::{SweepError, guarded};
-use crate::table::check_conservation;
-use crate::version;
-use ackclock_input::{BadInput, did_you_mean, printable};
-
-/// The most links that are captured at once: each keeps a file open.
-pub const MAX_CAPTURES: usize = 256;
 
 /// The captures that are made of a run.
 #[derive(Clone, Debug)]
@@ -56,211 +38,49 @@ pub fn simulate_captured(
 ) -> Result<(Run, Vec<PathBuf>), SweepError> {
     let scenario = ready.scenario();
     let names = guarded(|| scenario.check().and_then(|()| Names::of(scenario)))?;
-    if !scenario.traffic.is_empty() {
-        // Their packets would need addresses that no other connection of the run has had.
-        let expected = "a capture is of flows; leave out [[traffic]], or --pcap";
-        return Err(BadInput::new(format_args!("traffic: {expected}")).into());
-    }
-    if let Some(flow) = scenario.flows.iter().find(|flow| goes_by_routers(flow)) {
-        // Their headers have no form of their own on the wire.
-        return Err(BadInput::new(format_args!(
-            "flow `{}`: packets of `rcp` and `xcp` cannot be captured; leave out --pcap",
-            flow.name
-        ))
-        .into());
-    }
     let links = choose(scenario, &names, &captures.links)?;
-    let mut recorder = Recorder::new(scenario, &names, &links, &captures.place, &cancelled)?;
+    let mut staged: Vec<(usize, Staged)> = Vec::new();
+    let open = |link, name: &str| {
+        let (file, place) = captures.place.create(name)?;
+        staged.push((link, place));
+        Ok(BufWriter::new(file))
+    };
+    // Its beginning stays in the buffer.
+    let fault = |_, error: io::Error| WriteError::io(captures.place.path(), &error);
+    let mut recorder = Recorder::new(scenario, &names, &links, &cancelled, open, fault)
+        .map_err(SweepError::Store)?;
     let engine = ready.engine();
     let run = guarded(|| engine.simulate_observed(scenario, &links, &mut recorder, meter))?;
-    let files = recorder.finish()?;
+    let failed = |link: usize, error: &io::Error| {
+        let of_link = staged.iter().find(|(of, _)| *of == link);
+        let path = of_link.map_or_else(|| captures.place.path(), |(_, staged)| staged.path());
+        SweepError::from(WriteError::io(path, error))
+    };
+    let finished = recorder.finish().map_err(|fault| match fault {
+        CaptureFault::Input(error) => error.into(),
+        CaptureFault::Write(link, error) => failed(link, &error),
+        CaptureFault::Cancelled => SweepError::Cancelled,
+    })?;
+    for (link, buffered) in finished {
+        buffered.into_inner().map_err(|error| failed(link, &error.into_error()))?;
+    }
     let run = run.ok_or(SweepError::Cancelled)?;
     check_conservation(&run).map_err(SweepError::Internal)?;
     if cancelled() {
         return Err(SweepError::Cancelled);
     }
+    // In the order of the links.
+    staged.sort_by_key(|(link, _)| *link);
+    let files: Vec<Staged> = staged.into_iter().map(|(_, staged)| staged).collect();
     let paths = files.iter().map(|staged| staged.path().to_owned()).collect();
     captures.place.commit(files, &[])?;
     Ok((run, paths))
 }
 
-/// True if the law of `flow` is one that routers rule.
-fn goes_by_routers(flow: &Flow) -> bool {
-    flow.config().is_ok_and(|config| config.parts.growth.about().routers.is_some())
-}
-
-/// The numbers of the links that are captured.
-fn choose(scenario: &Scenario, names: &Names, wanted: &[String]) -> Result<Vec<usize>, BadInput> {
-    let mut links = Vec::new();
-    match (wanted, &scenario.topology) {
-        ([], Topology::Path(_) | Topology::Dumbbell { .. }) => links.push(0),
-        ([], Topology::Graph { .. }) => links.extend(0..names.links.len()),
-        _ => {
-            for name in wanted {
-                let link = names.links.iter().position(|link| link == name);
-                let link = link.ok_or_else(|| unknown_link(name, &names.links))?;
-                if !links.contains(&link) {
-                    links.push(link);
-                }
-            }
-        }
-    }
-    if links.len() > MAX_CAPTURES {
-        return Err(BadInput::new(format_args!(
-            "pcap: {} links are too many to capture, expected at most {MAX_CAPTURES} by name",
-            links.len(),
-        )));
-    }
-    for (n, cross) in scenario.cross_traffic.iter().enumerate() {
-        let size = cross.size.get();
-        if size < DATAGRAM_HEADERS && links.iter().any(|link| names.links[*link] == cross.link) {
-            return Err(BadInput::new(format_args!(
-                "cross_traffic[{n}].size: {size} B are no datagram, expected at least \
-                 {DATAGRAM_HEADERS} B to capture link `{}`",
-                cross.link,
-            )));
-        }
-    }
-    Ok(links)
-}
-
-fn unknown_link(name: &str, known: &[String]) -> BadInput {
-    let mut hint = did_you_mean(name, known.iter().map(String::as_str));
-    if hint.is_empty() {
-        // A thousand access links help nobody.
-        let known: Vec<String> = known.iter().take(20).map(|name| format!("`{name}`")).collect();
-        hint = format!(", expected one of {}", known.join(", "));
-    }
-    BadInput::new(format_args!("pcap: unknown link `{name}`{hint}"))
-}
-
-/// IPv4 and UDP.
-const DATAGRAM_HEADERS: u64 = 28;
-
-/// Writes what it sees.
-struct Recorder<'a> {
-    names: &'a Names,
-    seed: u64,
-    /// By link.
-    files: Vec<Option<CaptureFile>>,
-    /// By flow: the numbers with which the opening end and the other begin.
-    isns: Vec<Option<[u32; 2]>>,
-    cancelled: &'a dyn Fn() -> bool,
-    failed: Option<SweepError>,
-}
-
-/// A capture under way, of one interface.
+/// A capture under way in a file of its own.
 pub(crate) struct CaptureFile {
-    writer: Writer<BufWriter<File>>,
+    capture: Capture<BufWriter<File>>,
     staged: Staged,
-    interface: InterfaceId,
-}
-
-impl<'a> Recorder<'a> {
-    fn new(
-        scenario: &Scenario,
-        names: &'a Names,
-        links: &[usize],
-        place: &Place,
-        cancelled: &'a dyn Fn() -> bool,
-    ) -> Result<Self, WriteError> {
-        let mut files: Vec<Option<CaptureFile>> = Vec::new();
-        files.resize_with(names.links.len(), || None);
-        let mut taken = Vec::new();
-        let mut comment = format!("seed {}", scenario.seed);
-        if !scenario.title.is_empty() {
-            comment = format!("{}; {comment}", printable(&scenario.title, MAX_NAME_CHARS));
-        }
-        for &link in links {
-            let name = file_name(&names.links[link], &mut taken);
-            let interface = [&*names.links[link], CAPTURE_POINT];
-            let file = CaptureFile::create(place, &name, &comment, interface)?;
-            files[link] = Some(file);
-        }
-        Ok(Self {
-            names,
-            seed: scenario.seed,
-            files,
-            isns: vec![None; names.flows.len()],
-            cancelled,
-            failed: None,
-        })
-    }
-
-    fn record(&mut self, transmission: &Transmission) -> Result<(), SweepError> {
-        let mut buffer = [0; MAX_HEADERS];
-        let encoded = match &transmission.packet {
-            Sent::Segment(sent) => self.encode_segment(sent, &mut buffer),
-            Sent::Datagram(sent) => encode_cross(sent.flow, sent.size.get(), &mut buffer),
-            Sent::Cross { source, size } => encode_cross(*source, size.get(), &mut buffer),
-        };
-        let link = transmission.link;
-        let encoded = encoded.map_err(|error| {
-            let whose = match &transmission.packet {
-                Sent::Segment(sent) => &self.names.flows[sent.flow],
-                Sent::Datagram(sent) => &self.names.flows[sent.flow],
-                Sent::Cross { source, .. } => &self.names.sources[*source],
-            };
-            let link = &self.names.links[link];
-            BadInput::new(format_args!("pcap: `{whose}` on link `{link}`: {error}"))
-        })?;
-        let Some(file) = &mut self.files[link] else { return Ok(()) };
-        let direction = match transmission.direction {
-            Direction::Forward => PacketDirection::Outbound,
-            Direction::Reverse => PacketDirection::Inbound,
-        };
-        let headers = &buffer[..encoded.written];
-        Ok(file.write(transmission.at, direction, headers, encoded.length)?)
-    }
-
-    fn encode_segment(
-        &mut self,
-        sent: &SentSegment,
-        buffer: &mut [u8],
-    ) -> Result<Encoded, EncodeError> {
-        let (seed, name) = (self.seed, &self.names.flows[sent.flow]);
-        let [client, server] = *self.isns[sent.flow].get_or_insert_with(|| {
-            let mut random = Stream::new(seed, &format!("pcap {name}"));
-            // Numbers of the capture alone: a run with one draws no more than one without.
-            [(); 2].map(|()| upper(random.next_seed()))
-        });
-        let tuple = tuple(&FLOW, sent.flow);
-        let direction = if sent.from_client {
-            ackclock_wire::Direction::new(tuple, client, server)
-        } else {
-            ackclock_wire::Direction::new(tuple.reversed(), server, client)
-        };
-        let direction = direction.with_window_shift(sent.window_shift);
-        let headers = direction.narrow(&sent.segment, sent.ip, sent.options.as_ref());
-        encode(&headers, Payload::Omitted(sent.segment.len), buffer)
-    }
-
-    /// The files, each whole, and not yet under its name.
-    fn finish(self) -> Result<Vec<Staged>, SweepError> {
-        match self.failed {
-            Some(error) => Err(error),
-            None => Ok(self
-                .files
-                .into_iter()
-                .flatten()
-                .map(CaptureFile::finish)
-                .collect::<Result<_, WriteError>>()?),
-        }
-    }
-}
-
-impl Observer for Recorder<'_> {
-    fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
-        let result =
-            if (self.cancelled)() { Err(SweepError::Cancelled) } else { self.record(transmission) };
-        match result {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.failed = Some(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
 }
 
 impl CaptureFile {
@@ -272,19 +92,9 @@ impl CaptureFile {
         interface: [&str; 2],
     ) -> Result<Self, WriteError> {
         let (file, staged) = place.create(name)?;
-        let [link, point] = interface;
-        let application = format!("ackclock {}", version());
-        let section = Section { application: Some(&application), comment: Some(comment) };
-        let shown = printable(link, MAX_NAME_CHARS);
-        let result = (|| {
-            let mut writer = Writer::new(BufWriter::new(file), &section)?;
-            let interface = writer
-                .add_interface(&Interface { comment: Some(point), ..Interface::named(&shown) })?;
-            Ok((writer, interface))
-        })();
-        let (writer, interface) =
-            result.map_err(|error: io::Error| WriteError::io(staged.path(), &error))?;
-        Ok(Self { writer, staged, interface })
+        let capture = Capture::new(BufWriter::new(file), comment, interface)
+            .map_err(|error| WriteError::io(staged.path(), &error))?;
+        Ok(Self { capture, staged })
     }
 
     /// Adds a packet: its headers, and its length with the payload.
@@ -295,98 +105,20 @@ impl CaptureFile {
         headers: &[u8],
         length: usize,
     ) -> Result<(), WriteError> {
-        let about = About { direction: Some(direction), comment: None };
-        self.writer
-            .write(self.interface, at, headers, length, &about)
+        self.capture
+            .write(at, direction, headers, length)
             .map_err(|error| WriteError::io(self.staged.path(), &error))
     }
 
     /// The file, whole, and not yet under its name.
     pub(crate) fn finish(self) -> Result<Staged, WriteError> {
-        self.writer
+        self.capture
             .finish()
             .and_then(|buffered| buffered.into_inner().map_err(io::IntoInnerError::into_error))
             .map_err(|error| WriteError::io(self.staged.path(), &error))?;
         Ok(self.staged)
     }
 }
-
-/// The comment of every interface.
-const CAPTURE_POINT: &str = "outbound is forward, inbound is reverse; a packet is recorded as its transmission begins, behind \
-     the queue: what the queue dropped is not here, what the link then lost is";
-
-/// The longest name of a link, or title, in a capture.
-const MAX_NAME_CHARS: usize = 500;
-
-/// The addresses and ports of traffic of one kind: number `n`, counted from zero, goes from the
-/// `n + 1`st address after the first to the `n + 1`st after the second.
-struct Plan {
-    from: Ipv4Addr,
-    to: Ipv4Addr,
-    from_port: u16,
-    to_port: u16,
-}
-
-/// To the discard service (RFC 863), which nobody's dissector claims.
-const FLOW: Plan = Plan {
-    from: Ipv4Addr::new(10, 0, 0, 0),
-    to: Ipv4Addr::new(10, 128, 0, 0),
-    from_port: 49_152,
-    to_port: 9,
-};
-/// tcpdump takes a datagram from or to port 49152 for one of Broadcom's LI protocol.
-const CROSS: Plan = Plan {
-    from: Ipv4Addr::new(10, 64, 0, 0),
-    to: Ipv4Addr::new(10, 192, 0, 0),
-    from_port: 49_153,
-    to_port: 49_154,
-};
-
-fn tuple(plan: &Plan, n: usize) -> Tuple {
-    // A scenario has fewer flows, and sources, than the 2^22 addresses between the plans' ends.
-    let n = u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
-    let address = |first: Ipv4Addr| Ipv4Addr::from_bits(first.to_bits().wrapping_add(n));
-    Tuple {
-        addresses: Addresses::V4 { source: address(plan.from), destination: address(plan.to) },
-        source_port: plan.from_port,
-        destination_port: plan.to_port,
-    }
-}
-
-/// A packet of a source: a datagram of zeros.
-fn encode_cross(source: usize, size: u64, buffer: &mut [u8]) -> Result<Encoded, EncodeError> {
-    let len = u32::try_from(size.saturating_sub(DATAGRAM_HEADERS)).unwrap_or(u32::MAX);
-    let tuple = tuple(&CROSS, source);
-    encode_datagram(&tuple, IpMeta::default(), Payload::Omitted(len), buffer)
-}
-
-/// The upper half, whose bits are the better ones.
-fn upper(bits: u64) -> u32 {
-    u32::try_from(bits >> 32).unwrap_or(u32::MAX)
-}
-
-/// The name of a capture's file: what is no letter, digit, `-` or `_` becomes `_`, and a name that is
-/// taken gets a number.
-pub(crate) fn file_name(link: &str, taken: &mut Vec<String>) -> String {
-    let keep = |char: char| if char.is_alphanumeric() || "-_.".contains(char) { char } else { '_' };
-    let stem: String = link.chars().take(MAX_STEM_CHARS).map(keep).collect();
-    let stem = match stem.strip_prefix('.') {
-        Some(rest) => format!("_{rest}"),
-        None if stem.is_empty() => "_".to_owned(),
-        None => stem,
-    };
-    let mut name = format!("{stem}.pcapng");
-    let mut n = 2;
-    while taken.contains(&name) {
-        name = format!("{stem}~{n}.pcapng");
-        n += 1;
-    }
-    taken.push(name.clone());
-    name
-}
-
-/// With four bytes a character, a dot, and what the name of a temporary file adds, below 255 bytes.
-const MAX_STEM_CHARS: usize = 50;
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 use ackclock_net::{Behaviour, Loss, PeriodicLoss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
+use ackclock_results::{Columns, Table, Tables};
 use ackclock_sim::paths::{FlowPath, PathLink, flow_paths};
 use ackclock_sim::scenario::{Application, CrossKind, Direction, Scenario};
 use ackclock_tcp::growth::Model;
@@ -14,6 +15,7 @@ use ackclock_theory::altman::{self, Parameters, Path};
 use ackclock_theory::transfer::{self, Transfer};
 use ackclock_theory::{InvalidParameter, cubic, pftk, reno};
 use ackclock_units::{Bytes, Rate};
+use arrow_array::new_null_array;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -76,6 +78,36 @@ pub struct Theory {
 }
 
 impl Theory {
+    /// The tables: the flows, in which columns that no closed form gives are null, and no other.
+    pub fn tables(&self) -> Tables {
+        Tables { flows: self.table(), ..Tables::empty() }
+    }
+
+    /// The columns of the table `flows`, in their order.
+    fn table(&self) -> Table {
+        let flows = || self.flows.iter();
+        let empty = Tables::empty().flows;
+        let mut columns = Columns::default();
+        for field in empty.batch.schema_ref().fields() {
+            let name = field.name();
+            let number = |of: fn(&Prediction) -> Option<f64>| flows().map(of);
+            columns = match &**name {
+                "measure" => columns.text(name, flows().map(|_| "run")),
+                "flow" => columns.text(name, flows().map(|flow| &*flow.flow)),
+                "variant" => columns.text(name, flows().map(|flow| &*flow.variant)),
+                "duration_s" => columns.number(name, flows().map(|_| self.duration_s)),
+                "goodput_bps" => columns.optional(name, number(|flow| flow.goodput_bps)),
+                "srtt_mean_s" => columns.optional(name, number(|flow| flow.rtt_s)),
+                "established_s" => columns.optional(name, number(|flow| flow.established_s)),
+                "completed_s" => columns.optional(name, number(|flow| flow.completed_s)),
+                _ => {
+                    columns.column(name, true, new_null_array(field.data_type(), self.flows.len()))
+                }
+            };
+        }
+        columns.table("flows")
+    }
+
     /// The report, as JSON text.
     pub fn report(&self) -> String {
         json!(self).to_string()

@@ -25,14 +25,13 @@ mod routing;
 mod store;
 mod stream;
 mod sweep;
-mod table;
-mod throughput;
 pub mod worlds;
 
 pub use ackclock_input::{
     BadInput, MAX_FILE_BYTES, from_json, law_variables, load, printable, read_columns, registry,
     senders, to_json, variant_name, variant_slug,
 };
+pub use ackclock_results::{MAX_CAPTURES, Table, Tables, check_conservation, throughput};
 pub use ackclock_script::Comments;
 pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
 pub use ackclock_units::random::draws;
@@ -40,7 +39,7 @@ pub use ackclock_writer::{Place, Staged, WriteError, copy_file, try_file, write_
 pub use allowed::allow;
 pub use background::{Background, Ticket};
 pub use bench::{BenchResult, bench_dumbbell, bench_short};
-pub use capture::{Captures, MAX_CAPTURES, simulate_captured};
+pub use capture::{Captures, simulate_captured};
 pub use closed_form::{Prediction, Theory, closed_form};
 pub use drill::{Difference, DrillPlan, Drilled, On, drill};
 pub use duel::{DuelPlan, Dueled, Found, duel};
@@ -59,8 +58,6 @@ pub use sweep::{
     CellLimits, Fate, MAX_THREADS, SweepError, canonical, check_runs, simulate_cells,
     simulate_many, simulate_one, simulate_watched, thrown,
 };
-pub use table::{Table, Tables, check_conservation};
-pub use throughput::throughput;
 
 #[cfg(test)]
 mod scratch;

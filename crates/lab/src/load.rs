@@ -1,24 +1,19 @@
 //! Load by utilisation: the rate of arrivals that uses a link to a given share.
 //!
-//! A class of connections may name a utilisation in place of trusting its rate. The rate is searched
-//! for by running the scenario itself, and kept with its inputs, so that it is searched for once.
+//! A rate that was searched for is kept with its inputs, so that it is searched for once.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ackclock_live::read_own;
-use ackclock_sim::{Engine, Meter, Scenario};
-use ackclock_units::Frequency;
+use ackclock_sim::{Engine, LoadSearch, Meter, Scenario};
 use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
 
 use crate::sweep::{SweepError, simulate_plain};
 use crate::version;
-use ackclock_input::{BadInput, to_json};
-
-/// Steps after which a search gives up.
-const MOST_STEPS: u32 = 16;
+use ackclock_input::to_json;
 
 /// A scenario as it is run: with the rate of arrivals that its `utilisation` asks for.
 ///
@@ -104,8 +99,7 @@ pub fn cache() -> Option<PathBuf> {
 
 /// The scenario with the rate of arrivals that its `utilisation` asks for; as it is if it asks for none.
 ///
-/// The search begins at the rate that the scenario names, and ends within the tolerance. Rates found
-/// before are read from `cache`, and new ones kept there as far as it can be written.
+/// Rates found before are read from `cache`, and new ones kept there as far as it can be written.
 ///
 /// # Errors
 /// No rate does it, or several classes ask; a run that cannot be; a cancellation.
@@ -115,102 +109,26 @@ fn find_rate(
     meter: &Meter,
     cancelled: impl Fn() -> bool,
 ) -> Result<Scenario, SweepError> {
-    let mut asking = scenario.traffic.iter().enumerate().filter(|(_, t)| t.utilisation.is_some());
-    let Some((n, class)) = asking.next() else { return Ok(scenario.clone()) };
-    let refuse = |message: String| {
-        SweepError::from(BadInput::new(format_args!("traffic[{n}].utilisation: {message}")))
-    };
-    if asking.next().is_some() {
-        return Err(refuse("one class alone may ask for a utilisation".to_owned()));
-    }
-    let Some(wanted) = &class.utilisation else { return Ok(scenario.clone()) };
-    let rate = class.arrivals.rate().ok_or_else(|| {
-        refuse("the arrivals are a list, expected a rate at which the search begins".to_owned())
-    })?;
-    let with = |rate: f64| {
-        let mut scenario = scenario.clone();
-        if let Some(rate) = Frequency::from_hz(rate) {
-            scenario.traffic[n].arrivals.set_rate(rate);
-        }
-        scenario
-    };
+    let Some(asked) = LoadSearch::of(scenario)? else { return Ok(scenario.clone()) };
     let text = to_json(scenario);
     let kept = cache.map(|folder| folder.join(format!("rate-{:016x}.json", key(&text))));
     if let Some(found) = kept.as_deref().and_then(|path| read(path, &text))
         && let Some((rate, _)) = found.steps.last()
     {
-        return Ok(with(*rate));
+        return Ok(asked.with(*rate));
     }
-    let link = wanted.link();
-    let evaluate = |rate: f64| {
+    let steps = asked.steps(|scenario| {
         if cancelled() {
             return Err(SweepError::Cancelled);
         }
-        let run = simulate_plain(Engine::default(), &with(rate), meter)?;
-        let used = run.links.iter().filter(|row| row.measure == "run" && row.link == link);
-        used.map(|row| row.utilisation).reduce(f64::max).ok_or_else(|| {
-            refuse(format!("`{link}` is not a link; name one as {{ target, link }}"))
-        })
-    };
-    let steps = search(evaluate, wanted.target(), wanted.within(), rate.as_hz())?;
-    let (rate, seen) = steps[steps.len() - 1];
-    if (seen - wanted.target()).abs() > wanted.within() {
-        return Err(refuse(format!(
-            "no rate was found that gives {} to {}; {rate:.3} /s gives {seen:.4}",
-            wanted.target(),
-            wanted.within()
-        )));
-    }
+        simulate_plain(Engine::default(), scenario, meter)
+    })?;
+    let (rate, _) = steps[steps.len() - 1];
     if let Some(path) = kept {
         // A search that cannot be kept is done again.
         let _ = keep(&path, &Found::new(text, steps));
     }
-    Ok(with(rate))
-}
-
-/// Steps of (rate, utilisation), the last within `tolerance` of `target` if any is.
-///
-/// A secant search: utilisation rises with the rate, steeply at first and hardly near 1. Each step stays
-/// between what was too little and what was too much.
-fn search(
-    mut evaluate: impl FnMut(f64) -> Result<f64, SweepError>,
-    target: f64,
-    tolerance: f64,
-    guess: f64,
-) -> Result<Vec<(f64, f64)>, SweepError> {
-    let mut steps: Vec<(f64, f64)> = Vec::new();
-    let (mut low, mut high) = (0.0, f64::INFINITY);
-    let mut rate = guess;
-    for _ in 0..MOST_STEPS {
-        let seen = evaluate(rate)?;
-        steps.push((rate, seen));
-        if (seen - target).abs() <= tolerance {
-            break;
-        }
-        if seen < target {
-            low = f64::max(low, rate);
-        } else {
-            high = f64::min(high, rate);
-        }
-        rate = next(&steps, target, low, high);
-    }
-    Ok(steps)
-}
-
-/// The rate to try next: on the secant of the two nearest tries, inside of the bracket.
-fn next(tried: &[(f64, f64)], target: f64, low: f64, high: f64) -> f64 {
-    let mut nearest = tried.to_vec();
-    nearest.sort_by(|a, b| f64::total_cmp(&(a.1 - target).abs(), &(b.1 - target).abs()));
-    let (r0, u0) = nearest[0];
-    let (r1, u1) = nearest.get(1).copied().unwrap_or_default();
-    let slope = (u0 - u1) / (r0 - r1);
-    let rate = r0 + (target - u0) / slope;
-    if high.is_infinite() {
-        return if slope > 0.0 && rate > low { rate.min(2.0 * low) } else { 1.1 * low };
-    }
-    let edge = 0.02 * (high - low);
-    let inside = slope > 0.0 && (low + edge..=high - edge).contains(&rate);
-    if inside { rate } else { f64::midpoint(low, high) }
+    Ok(asked.with(rate))
 }
 
 /// FNV-1a of a text: a file's name, not a proof; what the file holds is compared.
@@ -243,19 +161,6 @@ mod tests {
     use super::*;
     use crate::from_json;
     use crate::scratch::Scratch;
-
-    #[test]
-    fn a_search_ends_where_it_should_on_a_curve_that_saturates() {
-        // rate/(rate + 10), squared: 0.9 where rate/(rate + 10) = 0.948683, at 10·0.948683/0.051317 = 184.87.
-        let curve = |rate: f64| Ok((rate / (rate + 10.0)).powi(2));
-        for guess in [1.0, 57.0, 180.0, 900.0] {
-            let steps = search(curve, 0.9, 0.001, guess).unwrap();
-            let (rate, seen) = steps[steps.len() - 1];
-            assert!((seen - 0.9).abs() <= 0.001, "{guess}: {steps:?}");
-            assert!((rate - 184.87).abs() < 2.2, "{rate}");
-            assert!(steps.len() <= 12, "{guess}: {}", steps.len());
-        }
-    }
 
     fn scenario(utilisation: &str) -> Scenario {
         from_json(&format!(

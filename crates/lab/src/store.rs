@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use ackclock_results::{Columns, Table, Tables};
 use ackclock_sim::Scenario;
 use ackclock_writer::{Place, Staged, WriteError};
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -17,7 +18,6 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use crate::checked::{CheckedWriter, ROW_GROUP_ROWS};
-use crate::table::{Columns, Table, Tables};
 use crate::version;
 use ackclock_input::{BadInput, problem, to_json};
 

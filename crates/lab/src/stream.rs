@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use ackclock_results::{Table, Tables, check_conservation};
 use ackclock_sim::{Collector, Meter, Run};
 use ackclock_writer::{Place, Staged, WriteError};
 use parquet::errors::ParquetError;
@@ -10,7 +11,6 @@ use crate::checked::CheckedWriter;
 use crate::load::Ready;
 use crate::store::{commit, io_error, metadata_of, properties, stage_table};
 use crate::sweep::{SweepError, guarded};
-use crate::table::{Table, Tables, check_conservation};
 
 /// A table under way.
 type Open = (&'static str, CheckedWriter<File>, Staged);

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use ackclock_results::check_conservation;
 use ackclock_sim::budget::bytes_in_words;
 use ackclock_sim::{Budget, Engine, Estimate, Meter, Run, Scenario, ScenarioError};
 use ackclock_tcp::growth::LawFailed;
@@ -15,7 +16,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::BadInput;
 use crate::load::Ready;
-use crate::table::check_conservation;
 
 pub use cells::{CellLimits, Fate, canonical, simulate_cells};
 
@@ -50,6 +50,12 @@ pub enum SweepError {
     Cancelled,
 }
 
+impl From<ScenarioError> for SweepError {
+    fn from(error: ScenarioError) -> Self {
+        BadInput::new(error).into()
+    }
+}
+
 /// Runs one scenario, checks that it kept account of every packet, and turns a panic into an error.
 ///
 /// # Errors
@@ -79,9 +85,7 @@ pub(crate) fn simulate_plain(
 
 /// The result of `call` to the simulator, with a panic as an error like others.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, ScenarioError>) -> Result<T, SweepError> {
-    catch_unwind(AssertUnwindSafe(call))
-        .map_err(|panic| thrown(&*panic))?
-        .map_err(|error| BadInput::new(format_args!("{}: {}", error.key, error.message)).into())
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| thrown(&*panic))?.map_err(SweepError::from)
 }
 
 /// Runs every scenario, on as many threads as the machine has cores or as are asked for.

@@ -147,7 +147,7 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
         let scenario = ackclock_lab::from_json(&scenario).map_err(SweepError::from)?;
         let found = ackclock_lab::closed_form(&scenario).map_err(SweepError::from)?;
         let report = Some(Report::Theory(found.report()));
-        let tables = Tables::of_theory(&found);
+        let tables = found.tables();
         Ok(Run { report, ..Run::of(tables, vec![scenario]) })
     };
     in_background(py, Work::default(), job)

@@ -50,6 +50,7 @@ mod stepped;
 mod tests;
 mod topology;
 mod traffic;
+mod utilisation;
 mod visitors;
 
 pub use acks::{AckCounts, Acks};
@@ -65,6 +66,7 @@ pub use observe::{Names, Observer, Sent, SentDatagram, SentSegment, Transmission
 pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use scenario::Scenario;
 pub use stepped::Stepped;
+pub use utilisation::{LoadSearch, Steps};
 pub use visitors::{
     DATAGRAM_HEADERS, Datagram, Ends, FlowSetup, OwnTransport, QueueOf, Transport, TransportFailed,
     TransportState, Visitors,

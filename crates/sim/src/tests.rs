@@ -9,6 +9,7 @@ mod browsing;
 mod cake;
 mod ccp;
 mod channel;
+mod dice;
 mod engines;
 mod feedback;
 mod marks;

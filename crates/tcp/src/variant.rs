@@ -57,7 +57,7 @@ impl Part {
     }
 
     /// The choice that `text` spells.
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         None.or_else(|| GrowthChoice::parse(text).map(Self::Growth))
             .or_else(|| RecoveryChoice::parse(text).map(Self::Recovery))
             .or_else(|| WindowChoice::parse(text).map(Self::Window))

@@ -70,13 +70,26 @@ impl Table {
                     Tail::Power { power, slope } => {
                         let root = libm::exp(value / f64::from(power));
                         let decades = beyond / std::f64::consts::LN_10;
-                        (root + slope * decades).powi(power)
+                        whole_power(root + slope * decades, power)
                     }
                     Tail::Flat => libm::exp(value),
                 }
             }
         }
     }
+}
+
+/// `base` to a whole power, by squaring: the standard library's need not have the same bits on every machine.
+fn whole_power(mut base: f64, mut power: i32) -> f64 {
+    let mut product = 1.0;
+    while power > 0 {
+        if power % 2 == 1 {
+            product *= base;
+        }
+        base *= base;
+        power /= 2;
+    }
+    product
 }
 
 /// Rows (x, y), ascending in x: two at least.

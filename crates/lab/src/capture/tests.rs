@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use ackclock_packet::Flags;
-use ackclock_wire::{Parsed, parse};
+use ackclock_sim::Scenario;
+use ackclock_wire::{Addresses, Parsed, parse};
 
 use super::*;
 use crate::from_json;

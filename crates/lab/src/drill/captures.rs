@@ -3,13 +3,14 @@
 use core::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
+use ackclock_results::file_name;
 use ackclock_script::OnWire;
 use ackclock_wire::pcapng::PacketDirection;
 use ackclock_wire::{Addresses, MAX_HEADERS, Payload, Tuple, encode};
 use ackclock_writer::Place;
 
 use super::Drilled;
-use crate::capture::{CaptureFile, file_name};
+use crate::capture::CaptureFile;
 use crate::sweep::SweepError;
 use ackclock_input::{BadInput, printable};
 

@@ -18,11 +18,9 @@ use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
-    StringArray, new_null_array,
+    StringArray,
 };
 use arrow_schema::{Field, Schema};
-
-use crate::closed_form::{Prediction, Theory};
 
 /// A table, named as its file.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,9 +75,9 @@ impl Tables {
         Self::of(runs, true)
     }
 
-    /// Theory's answer: the flows, in which columns that no closed form gives are null, and no other table.
-    pub fn of_theory(theory: &Theory) -> Self {
-        Self { flows: predicted(theory), ..Self::of(&[], false) }
+    /// Tables without rows, with every column.
+    pub fn empty() -> Self {
+        Self::of(&[], false)
     }
 
     /// Every table.
@@ -102,7 +100,7 @@ impl Tables {
     }
 
     /// Those that grow with the length of a run.
-    pub(crate) fn large(&self) -> [&Table; 5] {
+    pub fn large(&self) -> [&Table; 5] {
         [&self.objects, &self.connections, &self.pages, &self.flow_samples, &self.link_samples]
     }
 
@@ -191,29 +189,6 @@ fn flows(runs: &[Run], cells: bool) -> Table {
         .optional("completed_s", rows().map(|row| row.completed_s))
         .optional_text("outcome", rows().map(|row| row.outcome.map(|o| o.as_str().to_owned())))
         .table("flows")
-}
-
-/// The columns of [`flows`], in their order.
-fn predicted(theory: &Theory) -> Table {
-    let flows = || theory.flows.iter();
-    let empty = self::flows(&[], false);
-    let mut columns = Columns::default();
-    for field in empty.batch.schema_ref().fields() {
-        let name = field.name();
-        let number = |of: fn(&Prediction) -> Option<f64>| flows().map(of);
-        columns = match &**name {
-            "measure" => columns.text(name, flows().map(|_| "run")),
-            "flow" => columns.text(name, flows().map(|flow| &*flow.flow)),
-            "variant" => columns.text(name, flows().map(|flow| &*flow.variant)),
-            "duration_s" => columns.number(name, flows().map(|_| theory.duration_s)),
-            "goodput_bps" => columns.optional(name, number(|flow| flow.goodput_bps)),
-            "srtt_mean_s" => columns.optional(name, number(|flow| flow.rtt_s)),
-            "established_s" => columns.optional(name, number(|flow| flow.established_s)),
-            "completed_s" => columns.optional(name, number(|flow| flow.completed_s)),
-            _ => columns.column(name, true, new_null_array(field.data_type(), theory.flows.len())),
-        };
-    }
-    columns.table("flows")
 }
 
 fn links(runs: &[Run], cells: bool) -> Table {
@@ -514,8 +489,8 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 /// A table's columns, added one by one.
-#[derive(Default)]
-pub(crate) struct Columns {
+#[derive(Debug, Default)]
+pub struct Columns {
     fields: Vec<Field>,
     arrays: Vec<ArrayRef>,
 }
@@ -530,7 +505,9 @@ impl Columns {
         Self::default().count("cell", cells)
     }
 
-    pub(crate) fn text<'a>(self, name: &str, values: impl Iterator<Item = &'a str>) -> Self {
+    /// A column of texts.
+    #[must_use]
+    pub fn text<'a>(self, name: &str, values: impl Iterator<Item = &'a str>) -> Self {
         self.column(name, false, StringArray::from_iter_values(values))
     }
 
@@ -538,16 +515,25 @@ impl Columns {
         self.column(name, true, values.collect::<StringArray>())
     }
 
-    pub(crate) fn count(self, name: &str, values: impl Iterator<Item = u64>) -> Self {
+    /// A column of counts.
+    ///
+    /// # Panics
+    /// With a count of 2^63 or more.
+    #[must_use]
+    pub fn count(self, name: &str, values: impl Iterator<Item = u64>) -> Self {
         let signed = values.map(|value| i64::try_from(value).expect("a count is below 2^63"));
         self.column(name, false, Int64Array::from_iter_values(signed))
     }
 
-    fn number(self, name: &str, values: impl Iterator<Item = f64>) -> Self {
+    /// A column of numbers.
+    #[must_use]
+    pub fn number(self, name: &str, values: impl Iterator<Item = f64>) -> Self {
         self.column(name, false, Float64Array::from_iter_values(values))
     }
 
-    fn optional(self, name: &str, values: impl Iterator<Item = Option<f64>>) -> Self {
+    /// A column of numbers, null where there is none.
+    #[must_use]
+    pub fn optional(self, name: &str, values: impl Iterator<Item = Option<f64>>) -> Self {
         self.column(name, true, values.collect::<Float64Array>())
     }
 
@@ -602,13 +588,20 @@ impl Columns {
         self.column(name, nullable, column.finish())
     }
 
-    fn column(mut self, name: &str, nullable: bool, array: impl Array + 'static) -> Self {
+    /// A column of any kind.
+    #[must_use]
+    pub fn column(mut self, name: &str, nullable: bool, array: impl Array + 'static) -> Self {
         self.fields.push(Field::new(name, array.data_type().clone(), nullable));
         self.arrays.push(Arc::new(array));
         self
     }
 
-    pub(crate) fn table(self, name: &'static str) -> Table {
+    /// The table of these columns.
+    ///
+    /// # Panics
+    /// With columns of several lengths.
+    #[must_use]
+    pub fn table(self, name: &'static str) -> Table {
         let batch = RecordBatch::try_new(Arc::new(Schema::new(self.fields)), self.arrays)
             .expect("columns of one length, null only where they may be");
         Table { name, batch }

@@ -1,0 +1,196 @@
+//! Requests, and their answers.
+
+use std::path::Path;
+
+use ackclock_input::{BadInput, from_text, to_json};
+use ackclock_results::{CaptureFault, Recorder, Tables, check_conservation, choose};
+use ackclock_sim::scenario::{Direction, Every, Probe, Topology};
+use ackclock_sim::{Budget, Engine, LoadSearch, Meter, Names, Run, Scenario, ScenarioError};
+use ackclock_units::{Duration, Instant};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::choices::choices;
+use crate::columns::table;
+use crate::segments::Segments;
+use crate::text::to_toml;
+
+/// The memory that a run in a browser may take.
+const MEMORY_BYTES: f64 = 2e9;
+
+/// A request.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+enum Request {
+    /// The version, the words of senders and the schema of scenarios.
+    About,
+    /// A scenario that is held against the schema.
+    Read { text: Text },
+    /// A tree (JSON) as TOML text.
+    Write { tree: Value },
+    /// The choices of a sender's name.
+    Choices { variant: String, profile: String },
+    /// The tables of a run. With `watch`, every flow and every link that flows share is probed, too.
+    Run {
+        text: Text,
+        #[serde(default)]
+        watch: bool,
+    },
+    /// The segments of a run on all of its links, between two times.
+    Segments { text: Text, from_s: f64, until_s: f64 },
+    /// A capture of a link as pcapng.
+    Capture { text: Text, link: Option<String> },
+}
+
+/// The text of a scenario, and the name of its file, whose end says which language it is.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    file: String,
+    text: String,
+}
+
+impl Text {
+    fn read(&self) -> Result<(Value, Scenario), BadInput> {
+        let is_json = Path::new(&self.file).extension().is_some_and(|end| end == "json");
+        from_text(&self.file, &self.text, is_json, Path::new(""))
+    }
+}
+
+/// The answer to a request, JSON text. Its header has `error`, one line as the command line says it, if there is none.
+pub fn answer(request: &str) -> Vec<u8> {
+    let answer = serde_json::from_str(request)
+        .map_err(|error| BadInput::new(format_args!("request: {error}")))
+        .and_then(carry_out);
+    answer.unwrap_or_else(|error| Answer::default().bytes(&json!({ "error": error.to_string() })))
+}
+
+fn carry_out(request: Request) -> Result<Vec<u8>, BadInput> {
+    let mut answer = Answer::default();
+    let header = match request {
+        Request::About => json!({
+            "version": ackclock_results::version(),
+            "words": serde_json::from_str::<Value>(&ackclock_input::registry()).ok(),
+            "schema": ackclock_input::schema_of::<Scenario>(),
+        }),
+        Request::Read { text } => {
+            let (tree, scenario) = text.read()?;
+            json!({ "tree": tree, "scenario": filled(&scenario), "toml": written(&tree) })
+        }
+        Request::Write { tree } => json!({ "toml": written(&tree) }),
+        Request::Choices { variant, profile } => choices(&variant, &profile)?,
+        Request::Run { text, watch } => {
+            let (_, scenario) = text.read()?;
+            let scenario = ready(&scenario).map_err(BadInput::new)?;
+            let scenario = if watch { watched(&scenario) } else { scenario };
+            let names = Names::of(&scenario).map_err(BadInput::new)?;
+            let run = simulate(&scenario).map_err(BadInput::new)?;
+            check_conservation(&run)
+                .map_err(|why| BadInput::new(format_args!("internal error: {why}")))?;
+            let tables = Tables::of_run(&run);
+            let tables: Vec<Value> =
+                tables.all().into_iter().map(|each| table(each, &mut answer)).collect();
+            json!({
+                "scenario": filled(&scenario), "events": run.events, "tables": tables,
+                "flows": names.flows, "links": names.links,
+                "senders": serde_json::from_str::<Value>(&ackclock_input::senders(&scenario)?).ok(),
+            })
+        }
+        Request::Segments { text, from_s, until_s } => {
+            let (_, scenario) = text.read()?;
+            let scenario = ready(&scenario).map_err(BadInput::new)?;
+            let names = Names::of(&scenario).map_err(BadInput::new)?;
+            let links: Vec<usize> = (0..names.links.len()).collect();
+            let moment = |s: f64| Instant::START + Duration::from_secs_f64(s.max(0.0));
+            let mut segments = Segments::new(moment(from_s), moment(until_s));
+            Engine::default()
+                .simulate_observed(&scenario, &links, &mut segments, &Meter::default())
+                .map_err(BadInput::new)?;
+            segments.header(&names, &mut answer)
+        }
+        Request::Capture { text, link } => {
+            let (_, scenario) = text.read()?;
+            let scenario = ready(&scenario).map_err(BadInput::new)?;
+            let (link, bytes) = capture(&scenario, link)?;
+            json!({ "link": link, "data": answer.place(&bytes) })
+        }
+    };
+    Ok(answer.bytes(&header))
+}
+
+fn filled(scenario: &Scenario) -> Value {
+    serde_json::from_str(&to_json(scenario)).unwrap_or_default()
+}
+
+fn written(tree: &Value) -> Option<String> {
+    tree.as_object().map(to_toml)
+}
+
+/// The scenario with the rate of arrivals that its `utilisation` asks for.
+fn ready(scenario: &Scenario) -> Result<Scenario, ScenarioError> {
+    Budget { memory_bytes: MEMORY_BYTES, ..Budget::default() }.allow();
+    let Some(search) = LoadSearch::of(scenario)? else { return Ok(scenario.clone()) };
+    let steps = search.steps(simulate)?;
+    Ok(search.with(steps[steps.len() - 1].0))
+}
+
+fn simulate(scenario: &Scenario) -> Result<Run, ScenarioError> {
+    ackclock_sim::simulate(scenario)
+}
+
+/// The scenario with a probe of every entry of `flow`, and of both directions of a path's or a dumbbell's bottleneck or of
+/// every link of a graph, where there is none yet.
+fn watched(scenario: &Scenario) -> Scenario {
+    let mut watched = scenario.clone();
+    let probed = |of: &dyn Fn(&Probe) -> bool| scenario.probes.iter().any(of);
+    let probe = |flow: Option<&String>, link: Option<&String>| Probe {
+        flow: flow.cloned(),
+        link: link.cloned(),
+        direction: Direction::default(),
+        what: Vec::new(),
+        every: Every::Change,
+        from: Duration::ZERO,
+        until: None,
+    };
+    for flow in &scenario.flows {
+        if !probed(&|probe| probe.flow.as_ref() == Some(&flow.name)) {
+            watched.probes.push(probe(Some(&flow.name), None));
+        }
+    }
+    let links = match &scenario.topology {
+        Topology::Graph { links } => links.iter().map(|link| link.name.clone()).collect(),
+        _ => vec!["bottleneck".to_owned()],
+    };
+    for link in &links {
+        if !probed(&|probe| probe.link.as_ref() == Some(link)) {
+            watched.probes.push(probe(None, Some(link)));
+        }
+    }
+    watched
+}
+
+/// The name and the capture of a link: of the one that is named, or the first that is captured.
+fn capture(scenario: &Scenario, link: Option<String>) -> Result<(String, Vec<u8>), BadInput> {
+    let names = Names::of(scenario).map_err(BadInput::new)?;
+    let wanted: Vec<String> = link.into_iter().collect();
+    let links: Vec<usize> = choose(scenario, &names, &wanted)?.into_iter().take(1).collect();
+    let unwritten = |error: std::io::Error| BadInput::new(format_args!("pcap: {error}"));
+    let open = |_, _: &str| Ok(Vec::new());
+    let never = || false;
+    let mut recorder =
+        Recorder::new(scenario, &names, &links, &never, open, |_, error| unwritten(error))?;
+    Engine::default()
+        .simulate_observed(scenario, &links, &mut recorder, &Meter::default())
+        .map_err(BadInput::new)?;
+    let captures = recorder.finish().map_err(|fault| match fault {
+        CaptureFault::Input(error) => error,
+        CaptureFault::Write(_, error) => unwritten(error),
+        CaptureFault::Cancelled => BadInput::new("interrupted"),
+    })?;
+    let (link, bytes) = captures
+        .into_iter()
+        .next()
+        .ok_or_else(|| BadInput::new("pcap: the scenario has no link"))?;
+    Ok((names.links[link].clone(), bytes))
+}

@@ -1,0 +1,56 @@
+#!/bin/bash
+# Builds the page of the browser in web/dist, or tests it: scripts/web.sh build|test.
+#
+# A test without what it needs is skipped, with the reason; a build without it is an error.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly WHAT=${1:-build}
+readonly TARGET=wasm32-unknown-unknown
+# The oldest Node.js that Vite runs on.
+readonly NODE=20.19.0
+
+lack() {
+    if [ "$WHAT" = test ]; then
+        echo "test-web: skipped: $1"
+        exit 0
+    fi
+    echo "web: $1" >&2
+    exit 1
+}
+
+command -v node >/dev/null || lack "Node.js >= $NODE is missing (https://nodejs.org)"
+command -v npm >/dev/null || lack "npm is missing, which comes with Node.js"
+found=$(node --version)
+printf '%s\n%s\n' "$NODE" "${found#v}" | sort --check=quiet --version-sort ||
+    lack "Node.js is $found, expected >= $NODE"
+if ! [ -d "$(rustc --print sysroot)/lib/rustlib/$TARGET" ]; then
+    command -v rustup >/dev/null && rustup target add "$TARGET" >/dev/null 2>&1 ||
+        lack "Rust has no target $TARGET (rustup target add $TARGET)"
+fi
+if [ "$WHAT" = test ]; then
+    CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+    [ -n "$CHROMIUM" ] || lack "Chromium is missing (on Debian: apt install chromium)"
+    export CHROMIUM
+fi
+
+cargo build --locked --package ackclock-web --lib --target "$TARGET" --profile web
+if [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
+    npm --prefix web ci --silent
+fi
+npm --prefix web run --silent build -- --logLevel warn
+packed=$(gzip --best --stdout web/dist/index.html | wc -c)
+echo "web/dist/index.html: $packed bytes compressed"
+[ "$packed" -lt 2000000 ] || {
+    echo "web: $packed bytes are too much for a phone, the most is 2,000,000" >&2
+    exit 1
+}
+[ "$WHAT" = test ] || exit 0
+
+npm --prefix web run --silent check
+# The core in WebAssembly against the same core as a program.
+answers=$(mktemp -d)
+trap 'rm -rf "$answers"' EXIT
+cargo run --quiet --locked --package ackclock-web --example answers -- "$answers"
+node web/tests/same.mjs "target/$TARGET/web/ackclock_web.wasm" "$answers"
+npm --prefix web test --silent

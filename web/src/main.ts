@@ -1,0 +1,517 @@
+/** The page. */
+
+import { Charts } from "./charts";
+import { Client } from "./client";
+import { Controls, queueKinds } from "./controls";
+import {
+  type Choices,
+  open,
+  Refused,
+  type Run,
+  readCapture,
+  readRun,
+  readSegments,
+  type Text,
+  type Tree,
+  tableOf,
+} from "./core";
+import { el } from "./dom";
+import { csv, drawing, png, save, stem } from "./download";
+import { Editor } from "./editor";
+import { besideOf, evaluate, LESSONS, type Lesson, right, said, scenarioOf } from "./lessons";
+import { draw } from "./path";
+import { Sequence } from "./sequence";
+import { duration, type Panel, panels, thinned } from "./series";
+import { pack, unpack } from "./share";
+import START from "./start.toml?raw";
+import { rowsOf, summary } from "./summary";
+import { pageLink } from "./why";
+import "./style.css";
+
+const FILE = "scenario.toml";
+/** Milliseconds without a key before a text is read. */
+const PAUSE = 250;
+/** Milliseconds after which a run gives way to a newer one. */
+const PATIENCE = 1500;
+const ROWS = 200;
+
+interface Kept {
+  text: string;
+  run: Run;
+  panels: Panel[];
+}
+
+class Page {
+  private readonly client = new Client();
+  private readonly charts = new Charts();
+  private readonly sequence = new Sequence();
+  private readonly editor = new Editor((text) => this.typed(text));
+  private controls: Controls | undefined;
+  private readonly path = el("div", { id: "path" });
+  private readonly result = el("div", { id: "result" });
+  private readonly status = el("p", { role: "status", id: "status" });
+  private readonly tables = el("div", { id: "tables" });
+  private readonly tableName = el("select", { id: "table-name", change: () => this.showTable() });
+  private readonly lessonBox = el("section", {
+    id: "lesson",
+    hidden: true,
+    "aria-label": "Lesson",
+  });
+  private readonly lessonSelect = el(
+    "select",
+    { id: "lessons", change: () => this.choose(this.lessonSelect.value) },
+    el("option", { value: "" }, "Free play"),
+    ...LESSONS.map((lesson, n) => el("option", { value: lesson.id }, `${n + 1}. ${lesson.title}`)),
+  );
+  private readonly keepButton = el(
+    "button",
+    { type: "button", id: "keep", click: () => this.keep() },
+    "Keep as dashed",
+  );
+  private readonly views = new Map<string, { tab: HTMLButtonElement; panel: HTMLElement }>();
+  private view = "time";
+  private shown: Kept | undefined;
+  private kept: Kept | undefined;
+  private wanted: { text: string } | undefined;
+  private running = false;
+  private began = 0;
+  private timer = 0;
+  private segmentsOf = "";
+  private lesson: Lesson | undefined;
+
+  async start(root: HTMLElement): Promise<void> {
+    const about = open(await this.client.ask({ do: "about" })).header;
+    this.controls = new Controls(queueKinds(about.schema as Tree), {
+      changed: (tree, held) => this.changed(tree, held),
+      choices: async (variant, profile) =>
+        open(await this.client.ask({ do: "choices", variant, profile }))
+          .header as unknown as Choices,
+    });
+    root.replaceChildren(...this.layout(this.controls, String(about.version)));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    addEventListener("hashchange", () => this.follow());
+    if (!(await this.follow())) this.load(START);
+  }
+
+  private layout(controls: Controls, version: string): Node[] {
+    const button = (text: string, id: string, by: () => void) =>
+      el("button", { type: "button", id, click: by }, text);
+    const downloads = el(
+      "details",
+      { class: "menu" },
+      el("summary", {}, "Download"),
+      el(
+        "div",
+        { class: "items" },
+        button("Scenario (TOML)", "save-toml", () =>
+          save(`${stem(this.shown?.run)}.toml`, this.editor.text, "application/toml"),
+        ),
+        button("Picture (PNG)", "save-png", () => this.savePng()),
+        button("Drawing (SVG)", "save-svg", () => this.saveSvg()),
+        button("Table (CSV)", "save-csv", () => this.saveCsv()),
+        button("Capture (pcapng)", "save-pcapng", () => this.saveCapture()),
+      ),
+    );
+    const header = el(
+      "header",
+      {},
+      el("h1", {}, "Ackclock ", el("span", { class: "version" }, version)),
+      el("label", { for: "lessons" }, "Lesson"),
+      this.lessonSelect,
+      el("span", { class: "space" }),
+      this.keepButton,
+      button("Copy a link", "share", () => this.share()),
+      downloads,
+    );
+    const names: [string, string, HTMLElement][] = [
+      ["time", "Over time", this.timeView()],
+      ["segments", "Segments", this.sequence.element],
+      [
+        "tables",
+        "Tables",
+        el(
+          "div",
+          {},
+          el(
+            "div",
+            { class: "row tools" },
+            el("label", { for: "table-name" }, "Table"),
+            this.tableName,
+          ),
+          this.tables,
+        ),
+      ],
+    ];
+    const tabs = el("div", { role: "tablist", "aria-label": "Views", class: "tabs" });
+    const panels = names.map(([name, title, content]) => {
+      const tab = el(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `tab-${name}`,
+          "aria-controls": `view-${name}`,
+          click: () => this.look(name),
+        },
+        title,
+      );
+      const panel = el(
+        "div",
+        { role: "tabpanel", id: `view-${name}`, "aria-labelledby": `tab-${name}` },
+        content,
+      );
+      this.views.set(name, { tab, panel });
+      tabs.append(tab);
+      return panel;
+    });
+    tabs.addEventListener("keydown", (event) => this.turn(event));
+    const main = el(
+      "main",
+      {},
+      this.lessonBox,
+      el(
+        "div",
+        { class: "left" },
+        el("h2", { class: "hidden" }, "Path and senders"),
+        controls.element,
+        this.editor.element,
+      ),
+      el(
+        "div",
+        { class: "right" },
+        el("h2", { class: "hidden" }, "Results"),
+        this.path,
+        this.status,
+        this.result,
+        tabs,
+        ...panels,
+      ),
+    );
+    this.look("time");
+    return [header, main];
+  }
+
+  private timeView(): HTMLElement {
+    return el(
+      "div",
+      {},
+      el(
+        "div",
+        { class: "row tools" },
+        el("button", { type: "button", id: "whole", click: () => this.charts.whole() }, "Show all"),
+        el(
+          "span",
+          { class: "help" },
+          "Drag to zoom, or use the arrow keys, + and − on a chart; all charts follow.",
+        ),
+      ),
+      this.charts.element,
+    );
+  }
+
+  private look(name: string): void {
+    this.view = name;
+    for (const [key, { tab, panel }] of this.views) {
+      tab.setAttribute("aria-selected", String(key === name));
+      tab.tabIndex = key === name ? 0 : -1;
+      panel.hidden = key !== name;
+    }
+    if (this.shown) this.fillView();
+  }
+
+  private turn(event: KeyboardEvent): void {
+    const names = [...this.views.keys()];
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (by === 0) return;
+    const name = names[(names.indexOf(this.view) + by + names.length) % names.length];
+    if (!name) return;
+    this.look(name);
+    this.views.get(name)?.tab.focus();
+  }
+
+  private get text(): Text {
+    return { file: FILE, text: this.editor.text };
+  }
+
+  /** Takes over a text as a whole. */
+  private load(text: string): void {
+    this.editor.text = text;
+    this.run();
+  }
+
+  private typed(_: string): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.run(), PAUSE);
+  }
+
+  /** The controls have changed the tree: the text follows. */
+  private async changed(tree: Tree, held: boolean): Promise<void> {
+    try {
+      const { header } = open(await this.client.ask({ do: "write", tree }));
+      this.editor.text = String(header.toml);
+      if (!held) this.controls?.show(tree);
+      this.path.replaceChildren(draw(tree));
+      this.run(held);
+    } catch (error) {
+      this.editor.blame(String((error as Error).message));
+    }
+  }
+
+  /** Runs what the text says now; of several wishes the last. */
+  private async run(held = false): Promise<void> {
+    this.wanted = { text: this.editor.text };
+    if (this.running) {
+      if (performance.now() - this.began > PATIENCE) this.client.stop();
+      return;
+    }
+    this.running = true;
+    while (this.wanted) {
+      const { text } = this.wanted;
+      this.wanted = undefined;
+      this.began = performance.now();
+      document.body.classList.add("busy");
+      try {
+        const asked: Text = { file: FILE, text };
+        const read = open(await this.client.ask({ do: "read", text: asked })).header;
+        this.editor.blame(undefined);
+        if (!held) this.controls?.show(read.tree as Tree);
+        this.path.replaceChildren(draw(read.tree as Tree));
+        const run = readRun(await this.client.ask({ do: "run", text: asked, watch: true }));
+        const took = performance.now() - this.began;
+        this.shown = { text, run, panels: panels(run) };
+        this.status.textContent = `${run.events.toLocaleString("en")} events in ${took.toFixed(0)} ms`;
+        document.body.classList.remove("stale");
+        this.fill();
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        if (error.message !== "interrupted") {
+          this.editor.blame(error.message);
+          document.body.classList.add("stale");
+          this.status.textContent = "These results are those of the last text that could be run.";
+        }
+      }
+    }
+    this.running = false;
+    document.body.classList.remove("busy");
+    document.body.dataset.runs = String(Number(document.body.dataset.runs ?? 0) + 1);
+  }
+
+  private fill(): void {
+    if (!this.shown) return;
+    this.result.replaceChildren(summary(this.shown.run));
+    const names = [...this.shown.run.tables.values()]
+      .filter((table) => table.rows > 0)
+      .map((table) => table.name);
+    const had = this.tableName.value;
+    this.tableName.replaceChildren(
+      ...names.map((name) => el("option", { value: name, selected: name === had }, name)),
+    );
+    this.fillView();
+  }
+
+  private fillView(): void {
+    if (!this.shown) return;
+    if (this.view === "time") this.redraw();
+    if (this.view === "tables") this.showTable();
+    if (this.view === "segments") this.showSegments();
+  }
+
+  private redraw(): void {
+    if (!this.shown) return;
+    const { run } = this.shown;
+    const names = [...run.flows, ...run.links];
+    this.charts.show(this.shown.panels, this.kept?.panels ?? [], names, duration(run));
+  }
+
+  private showTable(): void {
+    if (this.shown && this.tableName.value !== "")
+      this.tables.replaceChildren(rowsOf(this.shown.run, this.tableName.value, ROWS));
+  }
+
+  private async showSegments(): Promise<void> {
+    const shown = this.shown;
+    if (!shown || this.segmentsOf === shown.text) return;
+    this.segmentsOf = shown.text;
+    try {
+      const text: Text = { file: FILE, text: shown.text };
+      const until_s = duration(shown.run);
+      const segments = readSegments(
+        await this.client.ask({ do: "segments", text, from_s: 0, until_s }),
+      );
+      this.sequence.show(shown.run, segments);
+    } catch (error) {
+      this.segmentsOf = "";
+      this.status.textContent = (error as Error).message;
+    }
+  }
+
+  private keep(): void {
+    this.kept = this.kept ? undefined : this.shown;
+    this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
+    this.redraw();
+  }
+
+  private async runOf(text: string): Promise<Kept> {
+    const run = readRun(
+      await this.client.ask({ do: "run", text: { file: FILE, text }, watch: true }),
+    );
+    return { text, run, panels: panels(run) };
+  }
+
+  private async share(): Promise<void> {
+    const shared = {
+      text: this.editor.text,
+      ...(this.kept ? { beside: this.kept.text } : {}),
+      ...(this.lesson ? { lesson: this.lesson.id } : {}),
+    };
+    history.replaceState(null, "", await pack(shared));
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.status.textContent = "The link is in the clipboard, and in the address of the page.";
+    } catch {
+      this.status.textContent = "The link is in the address of the page.";
+    }
+  }
+
+  /** Takes over the scenario of the address; false if it has none. */
+  private async follow(): Promise<boolean> {
+    const shared = await unpack(location.hash);
+    if (!shared) return false;
+    if (shared.lesson) this.teach(LESSONS.find((lesson) => lesson.id === shared.lesson));
+    if (shared.beside) {
+      this.kept = await this.runOf(shared.beside).catch(() => undefined);
+      this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
+    }
+    this.load(shared.text);
+    return true;
+  }
+
+  private choose(id: string): void {
+    const lesson = LESSONS.find((each) => each.id === id);
+    this.teach(lesson);
+    this.kept = undefined;
+    this.keepButton.textContent = "Keep as dashed";
+    this.load(lesson ? scenarioOf(lesson) : START);
+  }
+
+  private teach(lesson: Lesson | undefined): void {
+    this.lesson = lesson;
+    this.lessonSelect.value = lesson?.id ?? "";
+    this.lessonBox.hidden = !lesson;
+    if (!lesson) return;
+    const answer = el("div", { id: "answer", role: "status", "aria-live": "polite" });
+    const options = lesson.options.map((option, n) =>
+      el(
+        "label",
+        { class: "option" },
+        el("input", { type: "radio", name: "option", value: n }),
+        ` ${option.text}`,
+      ),
+    );
+    const links = lesson.links.flatMap(([text, to], n) => [
+      n > 0 ? ", " : "",
+      el(
+        "a",
+        { href: to.startsWith("https:") ? to : pageLink(to), target: "_blank", rel: "noopener" },
+        to.startsWith("https:") ? text : `the page ${text}`,
+      ),
+    ]);
+    this.lessonBox.replaceChildren(
+      el("h2", {}, lesson.title),
+      ...lesson.intro.map((text) => el("p", {}, text)),
+      el("fieldset", {}, el("legend", {}, lesson.question), ...options),
+      el(
+        "button",
+        { type: "button", id: "judge", click: () => this.judge(lesson, answer) },
+        "Run, and answer",
+      ),
+      answer,
+      el("p", { class: "help" }, "To read: ", ...links),
+    );
+  }
+
+  private async judge(lesson: Lesson, answer: HTMLElement): Promise<void> {
+    const chosen = this.lessonBox.querySelector<HTMLInputElement>("input:checked");
+    const beside = besideOf(lesson);
+    answer.replaceChildren(el("p", {}, "Running …"));
+    try {
+      const first = await this.runOf(scenarioOf(lesson));
+      const second = beside === undefined ? undefined : await this.runOf(beside);
+      const numbers = evaluate(lesson, [first.run, ...(second ? [second.run] : [])]);
+      const places = right(lesson, numbers);
+      const well = chosen !== null && places.includes(Number(chosen.value));
+      const texts = places.map((n) => lesson.options[n]?.text ?? "");
+      const verdict = chosen === null ? "" : well ? "Yes. " : "No. ";
+      answer.replaceChildren(
+        el(
+          "p",
+          { class: well ? "yes" : chosen === null ? "" : "no" },
+          el("strong", {}, `${verdict}${texts.join(" ")}.`),
+        ),
+        el("p", {}, said(lesson, numbers)),
+      );
+      this.kept = second;
+      this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
+      this.load(scenarioOf(lesson));
+    } catch (error) {
+      answer.replaceChildren(el("p", { class: "fault" }, (error as Error).message));
+    }
+  }
+
+  private async savePng(): Promise<void> {
+    const parts =
+      this.view === "segments"
+        ? [{ title: "Segments", canvas: this.sequence.picture }]
+        : this.charts.canvases();
+    const blob = await png(parts);
+    if (blob) save(`${stem(this.shown?.run)}.png`, blob, "image/png");
+  }
+
+  private saveSvg(): void {
+    if (!this.shown) return;
+    const { run } = this.shown;
+    const names = [...run.flows, ...run.links];
+    const [from, to] = this.charts.span;
+    const lines = (panel: Panel, dashed: boolean) =>
+      panel.series.map((series) => ({
+        label: series.label,
+        points: thinned(series.times, series.values, from, to, 700),
+        of: Math.max(0, names.indexOf(series.of)),
+        dashed: dashed || series.label.endsWith(": ssthresh"),
+      }));
+    const drawn = this.shown.panels.map((panel) => {
+      const before = this.kept?.panels.find((each) => each.key === panel.key);
+      return { panel, lines: [...(before ? lines(before, true) : []), ...lines(panel, false)] };
+    });
+    save(
+      `${stem(run)}.svg`,
+      drawing(drawn, [from, to], String(run.scenario.title ?? "Ackclock")),
+      "image/svg+xml",
+    );
+  }
+
+  private saveCsv(): void {
+    if (!this.shown) return;
+    const name = this.view === "tables" && this.tableName.value ? this.tableName.value : "flows";
+    save(`${stem(this.shown.run)}-${name}.csv`, csv(tableOf(this.shown.run, name)), "text/csv");
+  }
+
+  private async saveCapture(): Promise<void> {
+    try {
+      const { link, data } = readCapture(
+        await this.client.ask({ do: "capture", text: this.text, link: null }),
+      );
+      save(`${link}.pcapng`, data, "application/x-pcapng");
+    } catch (error) {
+      this.status.textContent = (error as Error).message;
+    }
+  }
+}
+
+const root = document.getElementById("app");
+if (root)
+  new Page().start(root).catch((error: Error) => {
+    root.replaceChildren(
+      el("p", { class: "fault", role: "alert" }, `The page cannot work here: ${error.message}`),
+    );
+  });

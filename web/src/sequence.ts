@@ -1,0 +1,342 @@
+/** The time-sequence diagram of a flow, step by step. */
+
+import type { Run, Segments } from "./core";
+import { el, style } from "./dom";
+import { short, time as timeText, volume } from "./quantity";
+import { pageLink, type Reason, rfcLink, type Send, type Story, storyOf, Why } from "./why";
+
+const HEIGHT = 380;
+const LEFT = 64;
+const BOTTOM = 26;
+const TOP = 10;
+
+function link(reason: Reason): Node[] {
+  const made: Node[] = [];
+  if (reason.rfc)
+    made.push(
+      el(
+        "a",
+        { href: rfcLink(reason.rfc), target: "_blank", rel: "noopener" },
+        `RFC ${reason.rfc[0]} §${reason.rfc[1]}`,
+      ),
+    );
+  if (reason.page)
+    made.push(
+      el(
+        "a",
+        { href: pageLink(reason.page), target: "_blank", rel: "noopener" },
+        `the page ${reason.page}`,
+      ),
+    );
+  return made.flatMap((each, n) => (n === 0 ? [each] : [document.createTextNode(", "), each]));
+}
+
+/** Round numbers between two ends, some `count` of them. */
+function ticks(low: number, high: number, count: number): number[] {
+  const raw = (high - low) / count;
+  if (!(raw > 0)) return [];
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= raw) ?? raw;
+  const made: number[] = [];
+  for (let at = Math.ceil(low / step) * step; at <= high; at += step) made.push(at);
+  return made;
+}
+
+export class Sequence {
+  readonly element = el("section", { class: "sequence", "aria-label": "Time-sequence diagram" });
+  private readonly canvas = el("canvas", {
+    tabindex: 0,
+    role: "img",
+    "aria-label":
+      "Segments, ACKs and SACK blocks over time. The arrow keys step from segment to segment.",
+  });
+  private readonly says = el("div", {
+    class: "why",
+    role: "status",
+    "aria-live": "polite",
+    id: "why",
+  });
+  private readonly flows = el("select", { id: "sequence-flow" });
+  private readonly counter = el("span", { class: "counter" });
+  private story: Story | undefined;
+  private why: Why | undefined;
+  private at = 0;
+  private from = 0;
+  private to = 1;
+  private run: Run | undefined;
+  private segments: Segments | undefined;
+
+  constructor() {
+    const button = (text: string, id: string, by: () => void) =>
+      el("button", { type: "button", id, click: by }, text);
+    this.element.append(
+      el(
+        "div",
+        { class: "row tools" },
+        el("label", { for: "sequence-flow" }, "Flow"),
+        this.flows,
+        button("◀ Previous", "step-back", () => this.step(-1)),
+        button("Next ▶", "step", () => this.step(1)),
+        button("Next retransmission", "step-again", () => this.seek((send) => send.again)),
+        button("Next loss", "step-lost", () => this.seek((send) => send.lost)),
+        button("Closer", "closer", () => this.scale(0.5)),
+        button("Wider", "wider", () => this.scale(2)),
+        this.counter,
+      ),
+      this.canvas,
+      el(
+        "p",
+        { class: "key" },
+        key("data", "segment"),
+        key("again", "sent again"),
+        key("lost", "lost"),
+        key("ack", "acknowledged up to here"),
+        key("sack", "SACK block"),
+      ),
+      this.says,
+    );
+    this.flows.addEventListener("change", () => this.choose(this.flows.value));
+    this.canvas.addEventListener("keydown", (event) => {
+      const by: Record<string, () => void> = {
+        ArrowRight: () => this.step(1),
+        ArrowLeft: () => this.step(-1),
+        PageDown: () => this.step(20),
+        PageUp: () => this.step(-20),
+        "+": () => this.scale(0.5),
+        "-": () => this.scale(2),
+        Home: () => this.go(0),
+      };
+      const act = by[event.key];
+      if (!act) return;
+      act();
+      event.preventDefault();
+    });
+    this.canvas.addEventListener("click", (event) => this.pick(event));
+    new ResizeObserver(() => this.draw()).observe(this.element);
+  }
+
+  show(run: Run, segments: Segments): void {
+    this.run = run;
+    this.segments = segments;
+    const had = this.flows.value;
+    this.flows.replaceChildren(
+      ...segments.flows.map((flow) => el("option", { value: flow }, flow)),
+    );
+    const flow = segments.flows.includes(had) ? had : segments.flows[0];
+    if (flow) {
+      this.flows.value = flow;
+      this.choose(flow);
+    } else this.says.textContent = "The scenario has no static flow.";
+  }
+
+  private choose(flow: string): void {
+    if (!this.run || !this.segments) return;
+    this.story = storyOf(this.segments, this.run.scenario, flow);
+    this.why = new Why(this.run, this.story);
+    const first = this.story.sends[0]?.time ?? 0;
+    const last = this.story.sends.at(-1)?.time ?? 1;
+    this.from = first;
+    this.to = first + Math.max(Math.min(last - first, 0.6), 1e-3);
+    this.go(0);
+  }
+
+  private step(by: number): void {
+    this.go(this.at + by);
+  }
+
+  private seek(test: (send: Send) => boolean): void {
+    const found = this.story?.sends.findIndex((send, n) => n > this.at && test(send)) ?? -1;
+    if (found >= 0) this.go(found);
+    else this.says.append(el("p", {}, "There is no further one."));
+  }
+
+  private scale(by: number): void {
+    const middle = this.story?.sends[this.at]?.time ?? (this.from + this.to) / 2;
+    const half = ((this.to - this.from) * by) / 2;
+    this.from = middle - half;
+    this.to = middle + half;
+    this.draw();
+  }
+
+  private go(n: number): void {
+    const sends = this.story?.sends ?? [];
+    this.at = Math.min(Math.max(n, 0), Math.max(sends.length - 1, 0));
+    const send = sends[this.at];
+    if (send && (send.time < this.from || send.time > this.to)) {
+      const width = this.to - this.from;
+      this.from = send.time - width / 3;
+      this.to = this.from + width;
+    }
+    this.tell(send);
+    this.draw();
+  }
+
+  private tell(send: Send | undefined): void {
+    const count = this.story?.sends.length ?? 0;
+    this.counter.textContent =
+      count === 0
+        ? ""
+        : `${this.at + 1} of ${count}${this.segments?.whole === false ? " (the first ones)" : ""}`;
+    if (!send || !this.why) {
+      this.says.replaceChildren(el("p", {}, "Nothing was sent."));
+      return;
+    }
+    const reason = this.why.of(this.at);
+    const { cwnd, ssthresh } = this.why.window(send.time);
+    const ack = this.why.cause(send);
+    const what = send.syn ? "SYN" : send.len === 0 ? "FIN" : `${volume(send.len)} from ${send.seq}`;
+    const state = [
+      `cwnd ${short(cwnd)} segments`,
+      Number.isNaN(ssthresh) ? "no ssthresh" : `ssthresh ${short(ssthresh)}`,
+    ];
+    if (ack)
+      state.push(
+        `last ACK: ${ack.ack}${ack.duplicate ? " (duplicate)" : ""}${ack.sacks.length > 0 ? ` with ${ack.sacks.length} SACK blocks` : ""}`,
+      );
+    const fate = [
+      send.again ? "sent again" : "",
+      send.lost ? "lost on the way" : "",
+      send.marked ? "marked (CE)" : "",
+    ].filter((text) => text !== "");
+    this.says.replaceChildren(
+      el(
+        "p",
+        { class: "what" },
+        el("strong", {}, `${timeText(Number(send.time.toPrecision(6)))}: ${what}`),
+        fate.length > 0 ? ` – ${fate.join(", ")}` : "",
+      ),
+      el("p", { class: "reason" }, reason.says, " ", ...link(reason)),
+      el("p", { class: "help" }, state.join("; ")),
+    );
+  }
+
+  private pick(event: MouseEvent): void {
+    const sends = this.story?.sends ?? [];
+    const scaleX = (this.canvas.clientWidth - LEFT) / (this.to - this.from);
+    const time = this.from + (event.offsetX - LEFT) / scaleX;
+    let best = 0;
+    sends.forEach((send, n) => {
+      if (Math.abs(send.time - time) < Math.abs((sends[best]?.time ?? 0) - time)) best = n;
+    });
+    this.go(best);
+  }
+
+  get picture(): HTMLCanvasElement {
+    return this.canvas;
+  }
+
+  private draw(): void {
+    const story = this.story;
+    const width = Math.max(300, this.element.clientWidth);
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = width * ratio;
+    this.canvas.height = HEIGHT * ratio;
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${HEIGHT}px`;
+    const context = this.canvas.getContext("2d");
+    if (!context || !story) return;
+    context.scale(ratio, ratio);
+    context.clearRect(0, 0, width, HEIGHT);
+    const seen = story.sends.filter((send) => send.time >= this.from && send.time <= this.to);
+    const acks = story.acks.filter((ack) => ack.time >= this.from && ack.time <= this.to);
+    const low = Math.min(
+      ...seen.map((send) => send.seq),
+      ...acks.map((ack) => ack.ack),
+      Number.POSITIVE_INFINITY,
+    );
+    const high = Math.max(...seen.map((send) => send.end), ...acks.map((ack) => ack.ack), 0);
+    if (!(high > low)) return;
+    const x = (time: number) =>
+      LEFT + ((time - this.from) / (this.to - this.from)) * (width - LEFT - 8);
+    const y = (seq: number) =>
+      HEIGHT - BOTTOM - ((seq - low) / (high - low)) * (HEIGHT - BOTTOM - TOP);
+    context.font = "12px system-ui";
+    context.lineWidth = 1;
+    context.strokeStyle = style("--grid");
+    context.fillStyle = style("--text");
+    context.textBaseline = "middle";
+    for (const tick of ticks(this.from, this.to, width / 130)) {
+      context.beginPath();
+      context.moveTo(x(tick), TOP);
+      context.lineTo(x(tick), HEIGHT - BOTTOM);
+      context.stroke();
+      context.textAlign = "center";
+      context.fillText(`${Number(tick.toPrecision(6))} s`, x(tick), HEIGHT - BOTTOM / 2);
+    }
+    for (const tick of ticks(low, high, 6)) {
+      context.beginPath();
+      context.moveTo(LEFT, y(tick));
+      context.lineTo(width, y(tick));
+      context.stroke();
+      context.textAlign = "right";
+      context.fillText(volume(tick), LEFT - 6, y(tick));
+    }
+    context.save();
+    context.beginPath();
+    context.rect(LEFT, 0, width - LEFT, HEIGHT - BOTTOM);
+    context.clip();
+    this.acks(context, acks, x, y);
+    const thick = Math.max(1.5, Math.min(4, (width / Math.max(seen.length, 1)) * 0.6));
+    for (const send of seen) {
+      context.strokeStyle = style(send.lost ? "--lost" : send.again ? "--again" : "--data");
+      context.lineWidth = thick;
+      context.beginPath();
+      context.moveTo(x(send.time), y(send.seq));
+      context.lineTo(x(send.time), Math.min(y(send.end), y(send.seq) - 2));
+      context.stroke();
+      if (send.lost) cross(context, x(send.time), y((send.seq + send.end) / 2));
+    }
+    const send = story.sends[this.at];
+    if (send) {
+      context.strokeStyle = style("--accent");
+      context.lineWidth = 2;
+      context.beginPath();
+      context.arc(x(send.time), y((send.seq + send.end) / 2), 9, 0, 2 * Math.PI);
+      context.stroke();
+    }
+    context.restore();
+  }
+
+  private acks(
+    context: CanvasRenderingContext2D,
+    acks: Story["acks"],
+    x: (time: number) => number,
+    y: (seq: number) => number,
+  ): void {
+    context.strokeStyle = style("--ack");
+    context.lineWidth = 1.5;
+    context.beginPath();
+    acks.forEach((ack, n) => {
+      const next = acks[n + 1]?.time ?? this.to;
+      if (n === 0) context.moveTo(x(ack.time), y(ack.ack));
+      context.lineTo(x(ack.time), y(ack.ack));
+      context.lineTo(x(next), y(ack.ack));
+    });
+    context.stroke();
+    context.fillStyle = style("--ack");
+    for (const ack of acks) context.fillRect(x(ack.time) - 1.5, y(ack.ack) - 1.5, 3, 3);
+    context.strokeStyle = style("--sack");
+    context.lineWidth = 1.5;
+    for (const ack of acks)
+      for (const [from, to] of ack.sacks) {
+        context.beginPath();
+        context.moveTo(x(ack.time), y(from));
+        context.lineTo(x(ack.time), y(to));
+        context.stroke();
+      }
+  }
+}
+
+function cross(context: CanvasRenderingContext2D, x: number, y: number): void {
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.moveTo(x - 4, y - 4);
+  context.lineTo(x + 4, y + 4);
+  context.moveTo(x - 4, y + 4);
+  context.lineTo(x + 4, y - 4);
+  context.stroke();
+}
+
+function key(name: string, says: string): HTMLElement {
+  return el("span", { class: `key-${name}` }, el("i", {}), says);
+}
