@@ -118,9 +118,7 @@ def read(of: Readings[Any, Any], text: str) -> dict[str, str]:
         if name not in axes:
             raise BadInput(f"reading: `{name}` is no axis{nearest(name, axes)}")
         if label not in axes[name].labels:
-            raise BadInput(
-                f"reading: {name}: `{label}`{nearest(label, axes[name].labels)}"
-            )
+            raise BadInput(f"reading: {name}: `{label}`{nearest(label, axes[name].labels)}")
         reading[name] = label
     return reading
 
@@ -286,7 +284,9 @@ def _local(
     for round_ in range(1, _MOST_ROUNDS + 1):
         stage = f"local search, round {round_}"
         moves = {short_id(each): each for name in front for each in _moves(of, known[name])}
-        new = {name: reading for name, reading in moves.items() if name not in _done([*cells, *tries])}
+        new = {
+            name: reading for name, reading in moves.items() if name not in _done([*cells, *tries])
+        }
         if not new:
             break
         known.update(new)

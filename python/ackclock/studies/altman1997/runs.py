@@ -14,6 +14,7 @@ from ackclock.studies.altman1997.published import Case, Path, cases
 from ackclock.studies.altman1997.scenarios import (
     MAP_RANGES,
     MAP_SEED,
+    OWN,
     PAYLOAD_BYTES,
     Plan,
     Point,
@@ -187,6 +188,10 @@ def _part(
     extra: Any = None,
 ) -> Part:
     inputs = {"scenarios": [each.scenario().to_dict() for each in settings], "extra": extra}
+    rtt = settings[0].opened.rtt
+    if rtt != OWN.rtt:
+        # It is in no scenario, and decides what a part holds.
+        inputs["rtt"] = rtt
     return Part(name, inputs, len(settings), compute)
 
 

@@ -207,7 +207,7 @@ def _flood(plan: Plan) -> Part:
 
 def _pages(values: Mapping[str, Any], size: Size, seed: int) -> list[Part]:
     """Return the users of Table I, a part each page model: each is moved by its own axes."""
-    seeds, length_s = (2, 300.0) if size == "short" else (5, 3600.0)
+    seeds, length_s = (2, 300.0) if size == "short" else (2, 3600.0)
     reading = replace(
         MAIN,
         constants=values["constants"],
@@ -261,9 +261,9 @@ READINGS = Readings(
     },
     sizes={
         "short": "rates watched for 60 s, two seeds of 300 s of the users of Table I",
-        "long": "the full study: rates watched for 420 s, five seeds of an hour of the users",
+        "long": "rates watched for 420 s, two seeds of an hour of the users of Table I",
     },
-    budget=Budget(samples=1500),
+    budget=Budget(samples=800, best=3, seeds=2, fresh=3),
     code=("runs.py", "runs_pages.py", "scenarios.py", "scenarios_pages.py", "analysis.py",
           "analysis_pages.py"),
 )  # fmt: skip
