@@ -139,7 +139,7 @@ class _Bench:
         self._index: list[pl.DataFrame] = []
         rows = store.rows()
         if "statements_held" in rows.columns:
-            self._learn(rows.filter(pl.col("status").is_in(FINISHED + ("failed",))))
+            self._learn(rows.filter(pl.col("status").is_in((*FINISHED, "failed"))))
 
     def run(self, stage: str, rows: Sequence[Row]) -> pl.DataFrame:
         """Return a row a cell with its values, in the order of ``rows``."""
@@ -273,7 +273,7 @@ def _local(
     names = [axis.name for axis in of.axes]
     seeds = range(1, 1 + of.budget.seeds)
     size = of.budget.best
-    known = {
+    known: dict[str, Reading] = {
         row["reading"]: {name: row[name] for name in names} for row in first.iter_rows(named=True)
     }
     many = _by_score(first, known)[: 4 * size]

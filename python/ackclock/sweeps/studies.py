@@ -22,7 +22,7 @@ import polars as pl
 
 from ackclock._nearest import nearest
 from ackclock.errors import BadInput
-from ackclock.studies import KEYS
+from ackclock.studies import KEYS, STUDIES
 from ackclock.studies.framework import claims, parts, readings, reduce, simulation
 from ackclock.studies.framework.readings import SIZES, Readings
 from ackclock.sweeps.axes import Axis
@@ -30,7 +30,16 @@ from ackclock.sweeps.blocks import Block, Part, Worker, as_file
 from ackclock.sweeps.cells import Cells, Row
 from ackclock.sweeps.plan import Plan
 
-__all__ = ["VALUES", "StudyCells", "StudyWorker", "cells_of", "plan_of", "readings_of", "worker_of"]
+__all__ = [
+    "VALUES",
+    "StudyCells",
+    "StudyWorker",
+    "cells_of",
+    "declared",
+    "plan_of",
+    "readings_of",
+    "worker_of",
+]
 
 #: The values of a cell, and what they are.
 VALUES: Mapping[str, str] = {
@@ -61,6 +70,11 @@ def readings_of(key: str) -> Readings[Any, Any]:
         known = ", ".join(each for each in KEYS if _declares(each))
         raise BadInput(f"study: `{key}` declares no readings, expected one of {known}") from None
     return found
+
+
+def declared() -> dict[str, str]:
+    """Return the titles of the studies that declare readings."""
+    return {key: STUDIES[key].title for key in KEYS if _declares(key)}
 
 
 def _declares(key: str) -> bool:
@@ -115,7 +129,7 @@ def code(key: str) -> str:
     """Return the digest of the files that decide what a reading's run finds."""
     of = readings_of(key)
     files = [of.folder / name for name in of.code]
-    files += sorted(of.folder.glob("predicates*.py")) + [of.folder / "readings.py"]
+    files += [*sorted(of.folder.glob("predicates*.py")), of.folder / "readings.py"]
     shared = (claims, readings, reduce, simulation)
     files += [Path(module.__file__ or "") for module in shared]
     return parts.digest(*files)
