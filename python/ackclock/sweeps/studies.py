@@ -202,7 +202,7 @@ def summed(judged: list[readings.Judged]) -> dict[str, float]:
     }
 
 
-class _SharedParts:
+class SharedParts:
     """Finished parts by the hash of their runs, the latest used last."""
 
     def __init__(self) -> None:
@@ -229,4 +229,4 @@ class _SharedParts:
         return frame
 
 
-_SHARED = _SharedParts()
+_SHARED = SharedParts()

@@ -199,6 +199,6 @@ READINGS = Readings(
         "short": "2 phases or seeds of each case, 300 s measured; 100 s packet by packet, once",
         "long": "the full study: 10 phases or seeds, 1400 s; 400 s packet by packet, five times",
     },
-    budget=Budget(samples=1000),
+    budget=Budget(samples=1000, best=3, seeds=3, fresh=3),
     code=("runs.py", "runs_bursts.py", "scenarios.py", "analysis.py", "published.csv"),
 )

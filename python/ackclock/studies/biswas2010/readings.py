@@ -127,7 +127,7 @@ def parts(values: Mapping[str, Any], size: Size, seed: int) -> tuple[Plan, list[
     plan = Reduced(quick=size == "short", size=size, first=seed)
 
     def of(settings: Sequence[Setting]) -> list[Setting]:
-        return [_read(each, values) for each in settings if set(each.variants) <= set(JUDGED)]
+        return [read(each, values) for each in settings if set(each.variants) <= set(JUDGED)]
 
     idle = [each for each in of(scenarios.idle(plan)) if each.period_s in IDLES_S]
     limited = [each for each in of(scenarios.limited(plan)) if each.period_s == LIMITED_S]
@@ -142,7 +142,7 @@ def parts(values: Mapping[str, Any], size: Size, seed: int) -> tuple[Plan, list[
     ]
 
 
-def _read(setting: Setting, values: Mapping[str, Any]) -> Setting:
+def read(setting: Setting, values: Mapping[str, Any]) -> Setting:
     """Return a setting under a reading, with the names by which predicates find it."""
     return replace(
         setting,
