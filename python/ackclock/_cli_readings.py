@@ -63,7 +63,7 @@ def readings(
         typer.Option(metavar="READING", help="Run a reading by itself, and judge it."),
     ] = None,
     size: Annotated[
-        Literal["short", "long"], typer.Option(help="How much of the study --run runs.")
+        Literal["short", "long"], typer.Option(help="The size of what --run runs of the study.")
     ] = "short",
     seed: Annotated[int, typer.Option(min=0, help="The seed of --run.")] = 0,
     threads: Annotated[

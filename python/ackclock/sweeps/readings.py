@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from ackclock.sweeps.blocks import Block
 from ackclock.sweeps.cells import Row, identity, latin_hypercube
 from ackclock.sweeps.local import cores, run_local
 from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.store import FINISHED, Writer
+from ackclock.sweeps.store import FINISHED, Store, Writer
 from ackclock.sweeps.studies import (
     SIZE,
     TABLE,
@@ -158,8 +158,10 @@ class _Bench:
             with closing(run_local(self.plan, work.take, self._threads)) as parts:
                 for part in parts:
                     work.add(part)
-            # Cells of other writers, too.
-            self._learn(self.store.rows())
+                    self._learn(pl.read_parquet(part.files["cells"]))
+            if not set(keys) <= self._known.keys():
+                # Another writer has run some.
+                self._learn(self.store.rows())
         values = [self._known[key] for key in keys]
         named_ = [short_id({a.name: row[a.name] for a in self.plan.axes[:-1]}) for row in rows]
         return frame.with_columns(
@@ -213,6 +215,9 @@ def search_readings(
         finally:
             bench.close()
         judged = store.table(TABLE)
+    with suppress(BadInput):
+        # Another writer that is at work brings the parts together in its end.
+        Store(out).compact()
     whole = pl.concat(stages)
     assert judged is not None  # noqa: S101 - cells were run
     named_ = whole.select("key", "reading", SIZE, "seed").unique("key", maintain_order=True)

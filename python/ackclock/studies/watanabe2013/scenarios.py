@@ -127,6 +127,8 @@ class Choice:
     catch_up: float | None = None
     """How fast play hurries after it stood still; None: the player's default."""
     first_window: int = 3
+    sack: bool = True
+    """Reno, Compound and CUBIC repair by SACK, and otherwise by partial ACKs (NewReno)."""
     hystart: bool = True
     """CUBIC's slow start has HyStart."""
     acks: Literal["delayed", "each"] = "delayed"
@@ -136,13 +138,17 @@ class Choice:
     """Words of CCP's and CCPD's readings, such as ``,literal``."""
     kd: float = 1.0
     """How many microseconds the paper's unit of Kd has."""
+    patience: float = 8.0
+    """How many times the film's length it may take; the slowest of the study's own, CCP read
+    literally, leaves up to four fifths of a link unused."""
     wifi_bundle: int | None = None
     wifi_levels: tuple[float, ...] | None = None
 
     def varied(self, variant: str) -> str:
         """Return the sender of a paper's variant under this choice."""
         law, _, numbers = variant.rstrip(")").partition("(")
-        parts = f"+sack+iw{self.first_window}"
+        repair = "sack" if self.sack or law.startswith("ccp") else "partialack"
+        parts = f"+{repair}+iw{self.first_window}"
         if law == "cubic":
             return f"cubic(linux){parts}" + ("" if self.hystart else "+standard")
         if law == "ccpd":
@@ -300,8 +306,7 @@ class Trial:
     def scenario(self) -> ac.Scenario:
         """Return the run as a scenario."""
         return ac.Scenario(
-            # The slowest, CCP read literally, leaves up to four fifths of a link unused.
-            duration=f"{8 * self.length_s:g} s",
+            duration=f"{self.choice.patience * self.length_s:g} s",
             seed=self.seed,
             topology=ac.dumbbell(
                 bottleneck=self.bottleneck(), access=ac.Link("1 Gbit/s", "0.1 ms")
