@@ -257,7 +257,7 @@ def parts(values: Mapping[str, Any], size: Size, seed: int) -> tuple[Plan, list[
     return plan, found
 
 
-#: What classic senders have of the study's own, so that readings share their runs.
+#: The study's own choices, which classic senders have in every reading, so that runs are shared.
 _STUDYS: Mapping[str, Any] = {"ccp": "", "kd": 1.0, "patience": DEFAULT.patience}
 
 
