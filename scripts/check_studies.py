@@ -23,7 +23,7 @@ PACKAGE = "ackclock"
 #: The modules of every study, in the order of ``studies/README.md``.
 MODULES = ("published", "scenarios", "runs", "analysis", "predicates", "figures", "page", "study")
 NEEDED = ("README.md", "__init__.py", *(f"{name}.py" for name in MODULES))
-OPTIONAL = ("model", "live")
+OPTIONAL = ("model", "live", "readings")
 
 
 def files(folder: Path) -> Iterator[str]:

@@ -37,9 +37,9 @@ SHOWN = ("text", "console", "toml", "json", "c", "rust", "tap", "packetdrill", "
 #: Other programs, which are not ours to test, or are tested by `make`.
 NOT_OURS = ("make", "cargo", "pip", "python3 -m venv", "tshark", "tcpdump", "tcptrace", "cd", ".")
 #: Commands of ours that take minutes, or need a server, another installation or a quiet machine.
-LONG = ("reproduce", "bench", "judge", "play", "suite bbr-draft")
+LONG = ("reproduce", "bench", "judge", "play", "suite bbr-draft", "readings altman1997")
 #: Words that stand for what a reader has.
-OTHERS = ("packetdrill/gtests", "film.mp4", "mylaw")
+OTHERS = ("packetdrill/gtests", "film.mp4", "mylaw", "found/store")
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 

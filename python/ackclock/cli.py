@@ -35,6 +35,7 @@ from ackclock._cli_live import (
 from ackclock._cli_new import new
 from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver, Sender, load_laws
 from ackclock._cli_pairs import pairwise
+from ackclock._cli_readings import readings
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_search import search
@@ -570,6 +571,7 @@ app.command()(suite)
 app.command()(sweep)
 app.command()(results)
 app.command()(search)
+app.command()(readings)
 app.command()(export)
 app.command()(play)
 

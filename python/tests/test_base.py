@@ -100,6 +100,7 @@ NEEDS = {
     "sweep plan.toml --dry-run": "sweeps need polars: pip install 'ackclock[sweeps]'",
     "results store": "sweeps need polars: pip install 'ackclock[sweeps]'",
     "search plan.toml --out store": "sweeps need polars: pip install 'ackclock[sweeps]'",
+    "readings altman1997": "sweeps need polars: pip install 'ackclock[sweeps]'",
     "reproduce altman1997 --quick": "studies need matplotlib: pip install 'ackclock[studies]'",
 }
 

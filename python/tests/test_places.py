@@ -39,6 +39,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "suite --out": ("suite", "quick", "cubic", "--out"),
     "sweep --out": ("sweep", "plan.toml", "--out"),
     "search --out": ("search", "plan.toml", "--out"),
+    "readings --out": ("readings", "altman1997", "--out"),
 }
 
 PLAN = """\

@@ -21,7 +21,7 @@ from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.values import Values
 from ackclock.tables import Table
 
-__all__ = ["Block", "Part", "Worker", "lost"]
+__all__ = ["Block", "Part", "Worker", "as_file", "lost"]
 
 #: Live runs that were no measurement are made again so often.
 _LIVE_TRIES = 3
@@ -119,12 +119,12 @@ class Worker:
         values = pl.concat([at, reduced.select(names).drop("cell", strict=False)], how="horizontal")
         cells = about.join(values, on="cell", how="left", maintain_order="left").drop("cell")
         ordered = ["key", *settings.drop("cell", strict=False).columns, "status", "reason"]
-        files = {"cells": _file(cells.select(*ordered, pl.exclude(ordered)), self.plan)}
+        files = {"cells": as_file(cells.select(*ordered, pl.exclude(ordered)), self.plan)}
         keys = pl.DataFrame({"cell": range(len(done)), "key": [block.keys[n] for n in done]},
                             schema={"cell": pl.Int64, "key": pl.String})  # fmt: skip
         for name, frame in self._values.kept(run).items():
             kept = frame.join(keys, on="cell", how="left", maintain_order="left").drop("cell")
-            files[name] = _file(kept.select("key", pl.exclude("key")), self.plan)
+            files[name] = as_file(kept.select("key", pl.exclude("key")), self.plan)
         counted: dict[str, int] = {}
         for status, _ in fates:
             counted[status] = counted.get(status, 0) + 1
@@ -213,11 +213,12 @@ def lost(plan: Plan, block: Block, reason: str) -> Part:
     )
     ordered = ["key", *cells.columns, "status", "reason"]
     return Part(
-        block.keys, {"cells": _file(frame.select(ordered), plan)}, {"failed": len(block)}, 0.0
+        block.keys, {"cells": as_file(frame.select(ordered), plan)}, {"failed": len(block)}, 0.0
     )
 
 
-def _file(frame: pl.DataFrame, plan: Plan) -> bytes:
+def as_file(frame: pl.DataFrame, plan: Plan) -> bytes:
+    """Return a table of a part as Parquet, with the core and what is kept of a run."""
     about = {
         "ackclock.version": _core.version(),
         "ackclock.core": api.build_id(),

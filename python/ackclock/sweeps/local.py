@@ -8,8 +8,9 @@ import threading
 from collections.abc import Callable, Generator
 from typing import TypeAlias
 
-from ackclock.sweeps.blocks import Block, Part, Worker
+from ackclock.sweeps.blocks import Block, Part
 from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.studies import worker_of
 
 __all__ = ["Take", "cores", "run_local"]
 
@@ -74,7 +75,7 @@ class _Crew:
 
     def _work(self) -> None:
         try:
-            worker = Worker(self._plan)
+            worker = worker_of(self._plan)
             while not self._stop.is_set():
                 with self._taking:
                     block = self._take()

@@ -37,7 +37,7 @@ RESERVED = ("cell", "key", "seed", "status", "reason", "core")
 
 _KEYS = (
     *("title", "scenario", "on", "axes", "samples", "sample_seed", "where", "seeds", "values"),
-    *("measure", "keep", "limits", "search"),
+    *("measure", "keep", "limits", "search", "study"),
 )
 _LIMITS = ("time", "memory", "events")
 _MOST_SEEDS = 10_000_000
@@ -96,6 +96,9 @@ class Plan:
         The title.
     search
         The settings of a search, which a sweep does not read.
+    study
+        The study whose readings are its cells, in the place of a scenario; see
+        :mod:`ackclock.sweeps.studies`.
     """
 
     scenario: Mapping[str, Any]
@@ -112,6 +115,7 @@ class Plan:
     laws: Mapping[str, str] = field(default_factory=dict[str, str])
     title: str = ""
     search: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    study: str = ""
 
     @classmethod
     def of(cls, plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:
@@ -160,7 +164,8 @@ class Plan:
         for word in table:
             if word not in _KEYS:
                 raise BadInput(f"unknown key `{word}`{nearest(word, _KEYS)}")
-        scenario = _scenario(table.get("scenario"), folder)
+        study = _text(table.get("study", ""), "study")
+        scenario = {} if study else _scenario(table.get("scenario"), folder)
         axes = table.get("axes", {})
         if not isinstance(axes, Mapping):
             raise BadInput(f"axes: found {of_type(axes)}, expected a table with an axis a key")
@@ -179,6 +184,7 @@ class Plan:
             limits=_limits(table.get("limits", {})),
             title=_text(table.get("title", ""), "title"),
             search=_table(table.get("search", {}), "search"),
+            study=study,
         )
         made.check()
         return made
@@ -198,7 +204,7 @@ class Plan:
         """Return the plan as a table with the keys of a file."""
         return {
             "title": self.title,
-            "scenario": dict(self.scenario),
+            **({"study": self.study} if self.study else {"scenario": dict(self.scenario)}),
             "on": self.on,
             "axes": {axis.name: _axis_table(axis) for axis in self.axes},
             "samples": self.samples,

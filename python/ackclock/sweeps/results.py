@@ -206,9 +206,9 @@ class SweepResults:
 
     def scenario(self, cell: int) -> str:
         """Return the scenario of a cell as JSON text."""
-        from ackclock.sweeps.cells import Cells  # noqa: PLC0415 - of one cell, rarely
+        from ackclock.sweeps.studies import cells_of  # noqa: PLC0415 - of one cell, rarely
 
-        cells = Cells(self.plan)
+        cells = cells_of(self.plan)
         if not 0 <= cell < len(cells):
             raise BadInput(f"cell: {cell}, expected a number from 0 to {len(cells) - 1}")
         return cells.text(next(cells.rows(cells.frame[cell])))

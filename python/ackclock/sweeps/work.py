@@ -81,11 +81,16 @@ class Work:
         self._ended = 0.0
         self._workers = 1
         self._block_s = 1.0
+        self._first = _FIRST
 
-    def spread(self, workers: int, block_s: float) -> None:
-        """Say how many share the cells, and the time that a block is to take."""
+    def spread(self, workers: int, block_s: float, first: int = _FIRST) -> None:
+        """Say how many share the cells, and the time that a block is to take.
+
+        ``first`` is the number of cells of the first blocks.
+        """
         self._workers = max(workers, 1)
         self._block_s = block_s
+        self._first = first
 
     @property
     def left(self) -> int:
@@ -94,7 +99,7 @@ class Work:
 
     def _size(self) -> int:
         if not self._ended:
-            return _FIRST
+            return self._first
         size = self._block_s * self._ended / max(self._seconds, 1e-9)
         fair = -(-self.left // (2 * self._workers))
         return max(1, min(int(size), fair, _MOST_IN_BLOCK))

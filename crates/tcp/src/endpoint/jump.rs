@@ -113,7 +113,7 @@ impl Jump {
         if self.phase == JumpPhase::Unvalidated && ack > self.from && ack <= sender.next_seq() {
             self.until = sender.next_seq();
             let used = self.until.since(sender.una());
-            sender.land(used.max(self.fallback));
+            self.land(used.max(self.fallback), sender);
             self.phase = JumpPhase::Validating;
         }
     }
@@ -126,7 +126,7 @@ impl Jump {
             JumpPhase::Unvalidated | JumpPhase::Validating if events > self.congestion_events => {
                 if self.phase == JumpPhase::Unvalidated {
                     self.until = sender.next_seq();
-                    sender.land(self.fallback);
+                    self.land(self.fallback, sender);
                 }
                 self.phase = JumpPhase::SafeRetreat;
                 self.congestion_events = events;
@@ -137,7 +137,7 @@ impl Jump {
             }
             JumpPhase::Unvalidated => {
                 if sender.next_seq() == self.from && now > self.granted_at + self.holds {
-                    sender.land(self.fallback);
+                    self.land(self.fallback, sender);
                     self.phase = JumpPhase::Normal;
                     self.quick_start.on_outcome(now, QuickStartStep::Expired, self.code);
                 }
@@ -159,6 +159,15 @@ impl Jump {
                     }
                 }
             }
+        }
+    }
+
+    /// The paced round trip is over: the window is at most `cwnd`.
+    fn land(&self, cwnd: Bytes, sender: &mut Sender) {
+        if self.quick_start.is_unlimited() {
+            sender.land_freely(cwnd);
+        } else {
+            sender.land(cwnd);
         }
     }
 

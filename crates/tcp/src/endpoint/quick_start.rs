@@ -129,6 +129,10 @@ impl QuickStart {
         self.jump.is_some_and(|jump| jump.ssthresh_approved)
     }
 
+    pub(super) fn is_unlimited(&self) -> bool {
+        self.jump.is_some_and(|jump| jump.unlimited)
+    }
+
     fn note(&mut self, at: Instant, step: QuickStartStep, asked: Asked, approved: QuickStartRate) {
         self.log.push(QuickStartEvent { at, step, asked: asked.rate, approved });
     }

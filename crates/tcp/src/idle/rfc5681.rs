@@ -1,7 +1,9 @@
 //! Restart after idle: RFC 5681 §4.1.
 
+use ackclock_units::Bytes;
+
 use super::contract::{Idle, Rule, Usage};
-use crate::event::{Proposal, Why};
+use crate::event::{Ack, Limit, Proposal, Why};
 use crate::words::{Described, Word, whole_number};
 
 /// From when silence counts.
@@ -21,13 +23,14 @@ pub struct Rfc5681 {
     clock: IdleClock,
     /// RW in segments; `None` is the first window of the connection.
     restart_window: Option<u32>,
+    full: bool,
 }
 
 impl Rfc5681 {
     /// The rule, with silence counted by `clock` and a restart window of so many segments, or of
     /// the connection's first window.
     pub const fn new(clock: IdleClock, restart_window: Option<u32>) -> Self {
-        Self { clock, restart_window }
+        Self { clock, restart_window, full: false }
     }
 }
 
@@ -38,6 +41,8 @@ pub struct Restart {
     pub clock: IdleClock,
     /// The restart window in segments; `None` is the connection's first window.
     pub window: Option<u32>,
+    /// The window grows only on an ACK that finds it full (ns-2 with `control_increase_`).
+    pub full: bool,
 }
 
 impl Described for Rfc5681 {
@@ -46,36 +51,43 @@ impl Described for Rfc5681 {
     const WORDS: &'static [Word<Restart>] = &[
         Word::alone(
             "rfc5681",
-            Restart { clock: IdleClock::LastSend, window: None },
+            Restart { clock: IdleClock::LastSend, window: None, full: false },
             "restart window after an RTO without sending (RFC 5681 §4.1)",
         ),
         Word::with(
             "rfc5681",
             "timer",
-            Restart { clock: IdleClock::Timer, window: None },
+            Restart { clock: IdleClock::Timer, window: None, full: false },
             "the same, with the RTO counted from the ACK of everything",
         ),
         Word::with(
             "rfc5681",
             "rw=1",
-            Restart { clock: IdleClock::LastSend, window: Some(1) },
+            Restart { clock: IdleClock::LastSend, window: Some(1), full: false },
             "a restart window of so many segments",
         ),
         Word::with(
             "rfc5681",
             "timer,rw=1",
-            Restart { clock: IdleClock::Timer, window: Some(1) },
+            Restart { clock: IdleClock::Timer, window: Some(1), full: false },
             "both, as ns-2 has it",
+        ),
+        Word::with(
+            "rfc5681",
+            "timer,rw=1,full",
+            Restart { clock: IdleClock::Timer, window: Some(1), full: true },
+            "the same, and the window grows only if it is full (`control_increase_` of ns-2)",
         ),
     ];
 
     fn read(_: &str, argument: &str) -> Option<Restart> {
-        let mut read = Restart { clock: IdleClock::LastSend, window: None };
+        let mut read = Restart { clock: IdleClock::LastSend, window: None, full: false };
         for argument in argument.split(',') {
             match argument.split_once('=') {
                 None if argument == "timer" && read.clock == IdleClock::LastSend => {
                     read.clock = IdleClock::Timer;
                 }
+                None if argument == "full" && !read.full => read.full = true,
                 Some(("rw", digits)) if read.window.is_none() => {
                     read.window = Some(whole_number(digits, 1, 1000)?);
                 }
@@ -87,19 +99,21 @@ impl Described for Rfc5681 {
 
     fn expected(word: &str) -> Option<&'static str> {
         let ours = word == "rfc5681";
-        ours.then_some("nothing, `timer`, `rw=1` (1 to 1000 segments) or `timer,rw=1`")
+        ours.then_some("nothing, or of `timer`, `rw=1` (1 to 1000 segments) and `full`")
     }
 
-    fn spell(Restart { clock, window }: Restart) -> Option<String> {
-        let window = format!("rw={}", window?);
-        let timer = if clock == IdleClock::Timer { "timer," } else { "" };
-        Some(format!("rfc5681({timer}{window})"))
+    fn spell(Restart { clock, window, full }: Restart) -> Option<String> {
+        let timer = (clock == IdleClock::Timer).then(|| "timer".to_owned());
+        let window = window.map(|segments| format!("rw={segments}"));
+        let full = full.then(|| "full".to_owned());
+        let words: Vec<String> = [timer, window, full].into_iter().flatten().collect();
+        (!words.is_empty()).then(|| format!("rfc5681({})", words.join(",")))
     }
 }
 
 impl Rule for Rfc5681 {
     fn make(settings: Restart) -> Self {
-        Self::new(settings.clock, settings.window)
+        Self { full: settings.full, ..Self::new(settings.clock, settings.window) }
     }
 }
 
@@ -110,7 +124,14 @@ impl Idle for Rfc5681 {
     }
 
     fn wants_acks(&self) -> bool {
-        false
+        self.full
+    }
+
+    #[inline]
+    fn may_grow(&mut self, ack: &Ack, cwnd: Bytes, _: bool) -> bool {
+        !self.full
+            || ack.limited_by == Limit::ReceiveWindow
+            || ack.in_flight_before + ack.mss.bytes() > cwnd
     }
 
     #[inline]

@@ -132,6 +132,17 @@ fn ack() -> Ack {
 }
 
 #[test]
+fn a_window_that_has_to_be_full_grows_on_no_other_ack() {
+    let restart = |full| Restart { clock: IdleClock::Timer, window: Some(1), full };
+    let mut rule = Rfc5681::make(restart(true));
+    // Of ten segments nine are in flight: one more may go.
+    let found = |in_flight| Ack { in_flight_before: segments(in_flight), ..ack() };
+    assert!(!rule.may_grow(&found(9), segments(10), true));
+    assert!(rule.may_grow(&found(10), segments(10), true));
+    assert!(Rfc5681::make(restart(false)).may_grow(&found(9), segments(10), true));
+}
+
+#[test]
 fn linux_lets_slow_start_reach_twice_what_was_out() {
     // IW 10, six segments out: the window may grow to twelve, and no further.
     let mut rule = LinuxIdle::new(true);

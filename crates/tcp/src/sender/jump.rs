@@ -37,9 +37,14 @@ impl Sender {
     /// The paced round trip is over: the window is at most `cwnd` from now on, slow start limited
     /// (RFC 4782 §4.4 asks for RFC 3742).
     pub(crate) fn land(&mut self, cwnd: Bytes) {
+        self.land_freely(cwnd);
+        self.allowance.limit_slow_start();
+    }
+
+    /// The paced round trip is over: the window is at most `cwnd`, slow start as without a jump.
+    pub(crate) fn land_freely(&mut self, cwnd: Bytes) {
         self.shrink_to(cwnd);
         self.end_jump_pace();
-        self.allowance.limit_slow_start();
     }
 
     /// The jump is taken back: the window is at most `cwnd`, the threshold at most `ssthresh`.

@@ -40,6 +40,9 @@ pub struct QuickStartJump {
     /// True if the slow-start threshold becomes the approved window, so that congestion avoidance
     /// follows; otherwise it stays (RFC 4782 §4.4 leaves it open).
     pub ssthresh_approved: bool,
+    /// True if slow start goes on after the jump as it would without one, where RFC 4782 §4.4 asks
+    /// for a limited one (RFC 3742).
+    pub unlimited: bool,
 }
 
 impl Choice for JumpChoice {
@@ -53,6 +56,10 @@ impl Choice for JumpChoice {
         (
             "quickstart(RATE,approved)",
             "the same, and the slow-start threshold becomes the approved window",
+        ),
+        (
+            "quickstart(RATE,unlimited)",
+            "the same without limited slow start afterwards; also `approved,unlimited`",
         ),
         (
             "resume(CWND,RTT)",
@@ -70,6 +77,7 @@ impl Choice for JumpChoice {
                 choice: JumpChoice::QuickStart(QuickStartJump {
                     rate: RATE,
                     ssthresh_approved: false,
+                    unlimited: false,
                 }),
                 help: "asks the routers for a rate (RFC 4782); `approved` behind it sets ssthresh, too",
             },
@@ -92,14 +100,16 @@ impl Choice for JumpChoice {
     fn read(word: &str, argument: Option<&str>) -> Option<Self> {
         match word {
             "quickstart" => {
-                let (rate, ssthresh_approved) = match argument?.split_once(',') {
-                    None => (argument?, false),
-                    Some((rate, "approved")) => (rate, true),
+                let (rate, ssthresh_approved, unlimited) = match argument?.split_once(',') {
+                    None => (argument?, false, false),
+                    Some((rate, "approved")) => (rate, true, false),
+                    Some((rate, "unlimited")) => (rate, false, true),
+                    Some((rate, "approved,unlimited")) => (rate, true, true),
                     Some(_) => return None,
                 };
                 let rate: Rate = rate.parse().ok()?;
                 let rate = QuickStartRate::at_most(rate);
-                let jump = QuickStartJump { rate, ssthresh_approved };
+                let jump = QuickStartJump { rate, ssthresh_approved, unlimited };
                 (rate > QuickStartRate::NONE).then_some(Self::QuickStart(jump))
             }
             "resume" => {
@@ -117,7 +127,8 @@ impl Choice for JumpChoice {
     fn expected(word: &str) -> Option<&'static str> {
         match word {
             "quickstart" => Some(
-                "a rate from 80 kbit/s such as `5.12Mbps`, and behind it nothing or `approved`",
+                "a rate from 80 kbit/s such as `5.12Mbps`, and behind it nothing, `approved`, `unlimited` \
+                 or `approved,unlimited`",
             ),
             "resume" => Some(
                 "the saved window in segments, 2 to 1000000, and the saved round-trip time, as in \
@@ -133,9 +144,10 @@ impl Choice for JumpChoice {
             Self::Resume(ResumeJump { saved_cwnd, saved_rtt }) => {
                 Some(format!("resume({saved_cwnd},{})", saved_rtt.to_string().replace(' ', "")))
             }
-            Self::QuickStart(QuickStartJump { rate, ssthresh_approved }) => {
+            Self::QuickStart(QuickStartJump { rate, ssthresh_approved, unlimited }) => {
                 let rule = if ssthresh_approved { ",approved" } else { "" };
-                Some(format!("quickstart({}{rule})", spelled(rate)))
+                let after = if unlimited { ",unlimited" } else { "" };
+                Some(format!("quickstart({}{rule}{after})", spelled(rate)))
             }
         }
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import polars as pl
@@ -248,6 +248,7 @@ def _traces(samples: pl.DataFrame, plan: Plan) -> dict[str, pl.DataFrame]:
     return tables
 
 
+@cache
 def _theory_curves() -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return figures 4 and 5: theorem 3.1 alone, and what other readings would draw."""
     by_tau = _curve(model.SHARES, model.F4_TAUS, (model.F4_BUFFER,))
@@ -255,6 +256,7 @@ def _theory_curves() -> tuple[pl.DataFrame, pl.DataFrame]:
     return by_tau, by_buffer
 
 
+@cache
 def _theory_grid() -> pl.DataFrame:
     """Return the dense grid on which the statements about figures 4 and 5 are checked."""
     first = _curve(model.DENSE_SHARES, model.F4_TAUS, (model.F4_BUFFER,))

@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT, in_paper_box
-from ackclock.studies.altman1997.runs_bursts import FAST
+from ackclock.studies.altman1997.scenarios import FAST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

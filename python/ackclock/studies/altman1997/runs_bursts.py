@@ -8,14 +8,13 @@ import numpy as np
 import polars as pl
 
 from ackclock.studies.altman1997.published import Path
-from ackclock.studies.altman1997.scenarios import Setting
+from ackclock.studies.altman1997.scenarios import FAST, Setting
 from ackclock.studies.framework.stats import autocorrelation
 
 CASES = ("1.1", "1.3", "1.4", "1.5", "1.6", "1.9")
 """Cases whose slow starts have several rounds."""
 
 ROUNDS = 8
-FAST = 20.0
 
 PHASES = ("congestion avoidance", "slow start")
 

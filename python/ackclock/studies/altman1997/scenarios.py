@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,8 +13,40 @@ from ackclock.studies.altman1997.published import Exogenous, Path
 PACKET_BYTES = 576
 PAYLOAD_BYTES = 536
 SEEDS = 10
+FAST = 20.0
+"""A source link that is no limit has so many times the bottleneck's rate."""
 WARM_UP_S = 100.0
 MEASURED_S = 1400.0
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A choice each of what the paper leaves open; the defaults are the study's own."""
+
+    exogenous_scale: float = 1.0
+    """What the exogenous rate of a case is multiplied by in the simulation."""
+    exogenous_most_pps: float = math.inf
+    """The most of it that the simulation sends."""
+    tick: str = "500 ms"
+    min_rto: str = "1 s"
+    acks: Literal["each", "delayed"] = "each"
+    acks_serialised: bool = True
+    """ACKs take time on the links of the way back."""
+    counts_in_service: bool = True
+    """B counts the packet that is being sent."""
+    fast_source: bool = False
+    """The source link is no limit: BW_in is not used."""
+    loss_reduces: Literal["cwnd", "flight_size"] = "cwnd"
+    receive_window: str = "1 GiB"
+    rtt: Literal["path_rtt_mean_s", "srtt_mean_s"] = "path_rtt_mean_s"
+    """Without the wait for the source link, or all that the sender sees."""
+
+    def exogenous_pps(self, printed: float) -> float:
+        """Return the rate that the simulation sends of a case's exogenous traffic."""
+        return min(self.exogenous_scale * printed, self.exogenous_most_pps)
+
+
+OWN = Opened()
 
 
 @dataclass(frozen=True)
@@ -21,6 +54,9 @@ class Plan:
     """The amount of work: the study, or its quick version."""
 
     quick: bool
+    opened: Opened = OWN
+    first: int = 0
+    """Which seeds and phases the runs of a case have: other numbers, other ones."""
 
     @property
     def seeds(self) -> int:
@@ -92,10 +128,12 @@ class Setting:
     warm_up_s: float = WARM_UP_S
     measured_s: float = MEASURED_S
     probes: tuple[ac.Probe, ...] = ()
+    opened: Opened = OWN
 
     def scenario(self) -> ac.Scenario:
         """Return the run as a scenario."""
-        path = self.path
+        path, opened = self.path, self.opened
+        source_pps = FAST * path.mu_pps if opened.fast_source else path.bw_in_pps
         names = (
             ["source"] if self.sources == 1 else [f"source-{i + 1}" for i in range(self.sources)]
         )
@@ -105,7 +143,7 @@ class Setting:
                 name,
                 from_node=name,
                 to_node="hub",
-                rate=f"{_bits(path.bw_in_pps)} bit/s",
+                rate=f"{_bits(source_pps)} bit/s",
                 delay=_milliseconds(path.tau1_s),
                 queue=ac.Queue("unlimited"),
             )
@@ -118,9 +156,13 @@ class Setting:
             rate=rate,
             delay=_milliseconds(path.tau2_s),
             queue=ac.Queue(
-                f"{path.buffer_packets} packet", kind=self.queue, counts_in_service=True
+                f"{path.buffer_packets} packet",
+                kind=self.queue,
+                counts_in_service=opened.counts_in_service,
             ),
-            reverse=ac.Reverse(rate=rate, queue=ac.Queue("unlimited")),
+            reverse=ac.Reverse(
+                rate=rate if opened.acks_serialised else "1 Tbit/s", queue=ac.Queue("unlimited")
+            ),
         )
         warm_up = _seconds(self.warm_up_s)
         return ac.Scenario(
@@ -138,18 +180,18 @@ class Setting:
         )
 
     def _flow(self, node: str) -> ac.Flow:
-        alone = self.sources == 1
+        alone, opened = self.sources == 1, self.opened
         return ac.Flow(
             self.variant,
             name=self.variant if alone else f"{self.variant}-{node.removeprefix('source-')}",
             tcp=ac.Tcp(
                 mss=f"{PAYLOAD_BYTES} B",
                 initial_window=1,
-                delayed_ack="off",
-                min_rto="1 s",
-                clock_granularity="500 ms",
-                receive_window="1 GiB",
-                loss_reduces="cwnd",
+                delayed_ack="off" if opened.acks == "each" else ac.DelayedAck("200 ms"),
+                min_rto=opened.min_rto,
+                clock_granularity=opened.tick,
+                receive_window=opened.receive_window,
+                loss_reduces=opened.loss_reduces,
             ),
             from_node=node,
             to_node="sink",
@@ -161,7 +203,7 @@ class Setting:
             "bottleneck",
             name="exogenous",
             kind=self.exogenous,
-            rate=f"{self.path.lambda_pps:g} packet/s",
+            rate=f"{self.opened.exogenous_pps(self.path.lambda_pps):g} packet/s",
             size=f"{PACKET_BYTES} B",
             phase=self.phase if self.exogenous == "periodic" else None,
         )
@@ -169,12 +211,18 @@ class Setting:
 
 def of_seed(path: Path, exogenous: Exogenous, k: int, plan: Plan, **changes: Any) -> Setting:
     """Return run ``k`` of a case: seed k, and of a periodic stream the k-th phase."""
-    times: dict[str, Any] = {"warm_up_s": plan.warm_up_s, "measured_s": plan.measured_s}
+    # The golden section: phases of every ``first`` lie between those of the others.
+    shift = 0.618034 * plan.first % 1
+    times: dict[str, Any] = {
+        "warm_up_s": plan.warm_up_s,
+        "measured_s": plan.measured_s,
+        "opened": plan.opened,
+    }
     return Setting(
         path=path,
         exogenous=exogenous,
-        seed=k,
-        phase=round(k / plan.seeds, 6) if plan.quick else k / SEEDS,
+        seed=k + plan.first * plan.seeds,
+        phase=round((k + shift) / plan.seeds, 6) if plan.quick else (k + shift) / SEEDS,
         **{**times, **changes},
     )
 

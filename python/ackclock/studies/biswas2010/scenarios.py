@@ -135,6 +135,11 @@ class Setting:
     tail_s: float = 0.5
     stop: bool = False
     """True if the sources stop once the messages whose delay counts are given."""
+    senders: tuple[tuple[str, str], ...] = ()
+    """What a variant is run as, where it is another sender than its name says."""
+    min_rto: str = "1 s"
+    measured_rtts: int | None = None
+    """Over how many round trips a flow is measured; None: as the paper says."""
 
     @property
     def base_rtt_s(self) -> float:
@@ -144,7 +149,8 @@ class Setting:
     def scenario(self) -> ac.Scenario:
         """Return the run as a scenario."""
         counts = [self.n] if len(self.variants) == 1 else [self.n // 2, self.n - self.n // 2]
-        rtts = RTTS[self.mode]
+        rtts = self.measured_rtts or RTTS[self.mode]
+        senders = dict(self.senders)
         duration = INTERRUPT_S[1] + self.period_s + rtts * self.base_rtt_s + self.tail_s
         names = [f"v{place}" for place in range(len(self.variants))]
         return ac.Scenario(
@@ -153,7 +159,7 @@ class Setting:
             topology=path(self.delay_s),
             flows=[
                 ac.Flow(
-                    variant + ("+sack" if self.sack else ""),
+                    senders.get(variant, variant) + ("+sack" if self.sack else ""),
                     name=name,
                     count=count,
                     profile="ns2",
@@ -199,7 +205,7 @@ class Setting:
         return ac.Tcp(
             mss=f"{MSS_BYTES} B",
             initial_window=3,
-            min_rto="1 s",
+            min_rto=self.min_rto,
             receive_window=f"{RECEIVE_WINDOW_SEGMENTS * MSS_BYTES} B",
             delayed_ack=ac.DelayedAck("200 ms") if self.delayed_ack else None,
         )

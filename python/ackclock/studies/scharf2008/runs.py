@@ -76,7 +76,8 @@ def trace(tables: Tables, settings: Sequence[Trace]) -> pl.DataFrame:
     )
 
 
-def _cases() -> list[tuple[str, str]]:
+def routed() -> list[tuple[str, str]]:
+    """Return the runs of Figures 7 and 8: figure and growth law."""
     return [(figure, growth) for figure in ("f7", "f8") for growth in scenarios.GROWTHS]
 
 
@@ -172,8 +173,8 @@ def parts(plan: Plan, threads: int | None) -> list[Part]:
         part("traces", [s.scenario() for s in traces], lambda t: trace(t, traces)),
         part(
             "routers",
-            [scenarios.downloads(cross=figure == "f8", growth=g) for figure, g in _cases()],
-            lambda t: decisions(t, _cases()),
+            [scenarios.downloads(cross=figure == "f8", growth=g) for figure, g in routed()],
+            lambda t: decisions(t, routed()),
         ),
         part(
             "flood",

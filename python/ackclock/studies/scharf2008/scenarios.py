@@ -70,10 +70,39 @@ class Plan:
         return 10 if self.quick else 40
 
 
-def quickstart(rate_bps: int, ssthresh_rule: str) -> str:
+def quickstart(rate_bps: int, ssthresh_rule: str, *, unlimited: bool = False) -> str:
     """Return the part of a variant's name that asks for a rate."""
     rule = ",approved" if ssthresh_rule == "approved" else ""
-    return f"+quickstart({rate_bps / 1e6:g}Mbps{rule})"
+    after = ",unlimited" if unlimited else ""
+    return f"+quickstart({rate_bps / 1e6:g}Mbps{rule}{after})"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A choice each of what the paper leaves open; the defaults are the study's own."""
+
+    buffer: str = ""
+    """The routers' buffer; empty: what the run says."""
+    cubic: str = GROWTHS["cubic"]
+    main: str = "newreno"
+    """The growth law of the runs that are called NewReno's in Figure 10."""
+    unlimited: bool = False
+    """Slow start after Quick-Start is not limited."""
+    delayed_ack: bool = False
+    idle: str = "+cwv"
+    """The rule for a window after silence, in Table I."""
+
+    @property
+    def tcp(self) -> ac.Tcp:
+        """The settings of every connection."""
+        return replace(TCP, delayed_ack=ac.DelayedAck("40 ms")) if self.delayed_ack else TCP
+
+    def sender(self, growth: str) -> str:
+        """Return the sender with a growth law."""
+        return self.cubic if growth == "cubic" else GROWTHS[growth]
+
+
+OWN = Opened()
 
 
 def router(
@@ -166,24 +195,26 @@ class Transfer:
     ssthresh_rule: str
     seed: int = 1
     window: str = WINDOW
+    opened: Opened = OWN
 
     @property
     def variant(self) -> str:
         """The sender."""
-        base = GROWTHS[self.growth]
+        opened = self.opened
+        base = opened.sender(opened.main if self.growth == "newreno" else self.growth)
         if self.startup == "quick-start":
-            return base + quickstart(HIGH_BPS, self.ssthresh_rule)
+            return base + quickstart(HIGH_BPS, self.ssthresh_rule, unlimited=opened.unlimited)
         return base
 
     def scenario(self) -> ac.Scenario:
         """Return the run as a scenario."""
         slow_s = self.size_bytes * 8 / LINK_BPS
         first = 10 if self.startup == "iw10" else TCP.initial_window
-        tcp = replace(TCP, receive_window=self.window, initial_window=first)
+        tcp = replace(self.opened.tcp, receive_window=self.window, initial_window=first)
         return ac.Scenario(
             duration=f"{20 + 40 * self.rtt_s + 4 * slow_s:g} s",
             seed=self.seed,
-            topology=path(self.rtt_s, buffer=self.buffer),
+            topology=path(self.rtt_s, buffer=self.opened.buffer or self.buffer),
             flows=[],
             traffic=[download(self.variant, self.size_bytes, tcp=tcp)],
         )
@@ -222,20 +253,22 @@ class Trace:
     """What is asked for; zero asks for nothing."""
     ssthresh_rule: str
     length_s: float
+    opened: Opened = OWN
 
     @property
     def variant(self) -> str:
         """The sender."""
-        base = GROWTHS[self.growth]
-        return base + (quickstart(self.rate_bps, self.ssthresh_rule) if self.rate_bps else "")
+        opened = self.opened
+        asks = quickstart(self.rate_bps, self.ssthresh_rule, unlimited=opened.unlimited)
+        return opened.sender(self.growth) + (asks if self.rate_bps else "")
 
     def scenario(self) -> ac.Scenario:
         """Return the run as a scenario: the last link is sampled once a round trip."""
         return ac.Scenario(
             duration=f"{self.length_s:g} s",
-            topology=path(self.rtt_s),
+            topology=path(self.rtt_s, buffer=self.opened.buffer or "lossless"),
             flows=[],
-            traffic=[download(self.variant, 20_000_000_000)],
+            traffic=[download(self.variant, 20_000_000_000, tcp=self.opened.tcp)],
             probes=[ac.Probe(link="client", every=f"{self.rtt_s:g} s")],
         )
 
@@ -274,17 +307,21 @@ def cross_traffic() -> list[ac.CrossTraffic]:
     return [_cross("first", 30e6, 0.0, 5.0), _cross("second", 100e6, 12.0, END_S)]
 
 
-def downloads(*, cross: bool, growth: str) -> ac.Scenario:
+def downloads(*, cross: bool, growth: str, opened: Opened = OWN) -> ac.Scenario:
     """Return Figure 7 or, with cross-traffic, 8: three downloads of 10 MB, 5 s apart.
 
     As in the paper the threshold becomes the approved window, and silence costs window (RFC 2861).
     """
-    variant = GROWTHS[growth] + "+cwv" + quickstart(HIGH_BPS, "approved")
+    asks = quickstart(HIGH_BPS, "approved", unlimited=opened.unlimited)
+    variant = opened.sender(growth) + "+cwv" + asks
+    topology = path(0.1, buffer=opened.buffer or "lossless", first=router(), second=router())
     return ac.Scenario(
         duration=f"{END_S:g} s",
-        topology=path(0.1, first=router(), second=router()),
+        topology=topology,
         flows=[],
-        traffic=[download(variant, 10_000_000, at_s=(1.0,), exchanges=3, gap_s=5.0)],
+        traffic=[
+            download(variant, 10_000_000, at_s=(1.0,), exchanges=3, gap_s=5.0, tcp=opened.tcp)
+        ],
         cross_traffic=cross_traffic() if cross else [],
         probes=[
             ac.Probe(link=link, every=f"{SLOT_S:g} s") for link in ("first", "second", "client")

@@ -14,10 +14,10 @@ from typing import Literal
 
 import ackclock as ac
 from ackclock.studies.scharf2008.scenarios import (
-    GROWTHS,
     HIGH_BPS,
     LOW_BPS,
-    TCP,
+    OWN,
+    Opened,
     Plan,
     path,
     quickstart,
@@ -88,27 +88,33 @@ class Hour:
     startup: str
     seed: int
     length_s: float
+    opened: Opened = OWN
+    large: ac.Exponential | str = LARGE
+    """The size of a large page's object."""
 
     def scenario(self) -> ac.Scenario:
         """Return the run as a scenario."""
-        growth = GROWTHS[GROWTH]
+        opened = self.opened
+        growth, asks = opened.sender(GROWTH), SENDERS[self.startup]
         if self.startup == "limited slow start":
             growth = growth.replace("+standard", "")
+        if opened.unlimited and asks:
+            asks = asks.replace(")", ",unlimited)")
         users = ac.Traffic(
             "users",
             # Silence costs window (RFC 2861), as Linux has it.
-            growth + "+cwv" + SENDERS[self.startup],
+            growth + opened.idle + asks,
             arrivals=ac.Periodic("1 /s"),
             app=self._browser(),
             count=USERS,
-            tcp=TCP,
+            tcp=opened.tcp,
             from_node="client",
             to_node="server",
         )
         return ac.Scenario(
             duration=f"{self.length_s:g} s",
             seed=self.seed,
-            topology=path(RTT_S),
+            topology=path(RTT_S, buffer=opened.buffer or "lossless"),
             flows=[],
             traffic=[users],
         )
@@ -120,7 +126,7 @@ class Hour:
             http=self.http,
             sizes=reading.sizes,
             active_off=None if reading.active_off else "0 s",
-            size=LARGE if self.model == "large" else None,
+            size=self.large if self.model == "large" else None,
             embedded=ac.Values(_one_less()) if reading.counted else None,
             keep_alive=KEPT if reading.kept and self.http != "1.0" else "0 s",
             connections=reading.connections if self.http == "1.0" else None,

@@ -118,8 +118,8 @@ def loss_by_second(samples: pl.DataFrame) -> pl.Series:
     )["plr"]
 
 
-def measure(tables: Tables) -> dict[str, Any]:
-    """Return the row of a run."""
+def measure(tables: Tables, counted: str = "one") -> dict[str, Any]:
+    """Return the row of a run; ``counted`` says which connections lost a SYN-ACK."""
     link = tables.links.filter(pl.col("measure") == "steady", pl.col("direction") == "forward")
     if link.height != 1:
         msg = f"{link.height} rows of the bottleneck after the warm-up, expected one"
@@ -133,7 +133,9 @@ def measure(tables: Tables) -> dict[str, Any]:
     # Where the round trip is longer than the timeout it may be the second SYN-ACK that is lost,
     # while the first is on its way: nobody waited for that one.
     waited = pl.col("handshake_s") >= INITIAL_RTO_S + pl.col("base_rtt_s") * (1 - 1e-9)
-    lost = first.filter(pl.col("lost_synack") == 1, pl.col("lost_syn") == 0, waited).with_columns(
+    alone = (pl.col("lost_synack") == 1) & (pl.col("lost_syn") == 0)
+    some = alone if counted == "one" else pl.col("lost_synack") >= 1
+    lost = first.filter(some, waited).with_columns(
         ((pl.col("response_s") - INITIAL_RTO_S) / pl.col("base_rtt_s")).alias("rtts"),
         (pl.col("response_s") - INITIAL_RTO_S).alias("waited_s"),
     )
@@ -219,7 +221,7 @@ def run_all(
     def one(pair: tuple[Setting, Mapping[str, Any]]) -> dict[str, Any]:
         nonlocal done
         setting, key = pair
-        row = {**key, **measure(simulate([setting.scenario()], 1))}
+        row = {**key, **measure(simulate([setting.scenario()], 1), setting.counted)}
         with lock:
             done += 1
             advance(done)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import ackclock as ac
 
@@ -12,6 +13,7 @@ BOTTLENECK_BPS = 10_000_000
 WARM_UP_S = 60
 INITIAL_RTO_S = 1.0
 HIGH_RTT_S = 0.05
+QUEUE_PACKETS = 100
 
 BASE = "newreno+sack"
 
@@ -143,6 +145,15 @@ class Setting:
     """Three seconds of timeout after a lost SYN; default: the profile's."""
     syn_loss: float = 0.0
     ftp: int = 0
+    memory: Literal["ns2", "long"] = "ns2"
+    """How far connections remember one another."""
+    queue_packets: int = QUEUE_PACKETS
+    min_rto: str | None = None
+    """The least timeout; None: ns-2's."""
+    delayed_ack: bool = False
+    http: Literal["1.0", "1.1"] = "1.1"
+    counted: Literal["one", "any"] = "one"
+    """The connections that lost a SYN-ACK: exactly one and no SYN, or one or more."""
 
     @property
     def duration_s(self) -> int:
@@ -160,13 +171,15 @@ class Setting:
         web = ac.Traffic(
             "web",
             self._variant(),
-            arrivals=ac.PackMimeArrivals(f"{self.rate_per_s!r} /s", memory="ns2"),
-            app=ac.PackMime(http="1.1", memory="ns2"),
+            arrivals=ac.PackMimeArrivals(f"{self.rate_per_s!r} /s", memory=self.memory),
+            app=ac.PackMime(http=self.http, memory=self.memory),
             profile="ns2",
             tcp=ac.Tcp(
                 mss=f"{MSS_BYTES} B",
                 initial_window=3,
                 receive_window=f"{1000 * MSS_BYTES} B",
+                min_rto=self.min_rto,
+                delayed_ack=ac.DelayedAck("200 ms") if self.delayed_ack else None,
                 three_seconds_after_lost_syn=self.three_seconds,
             ),
             from_node="clients",
@@ -179,7 +192,7 @@ class Setting:
             to_node="clients",
             rate=f"{BOTTLENECK_BPS} bit/s",
             delay="0 ms",
-            queue=ac.Queue("100 packet"),
+            queue=ac.Queue(f"{self.queue_packets} packet"),
         )
         return ac.Scenario(
             title=f"Web traffic, {self.rate_per_s:.2f} connections a second",

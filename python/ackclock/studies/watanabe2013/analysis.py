@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -22,12 +25,14 @@ class Results(ByName[Plan]):
         self, case: str, variant: str, metric: str, choice: str = DEFAULT.key
     ) -> list[float]:
         """Return a metric of every trial of a variant in a case."""
-        rows = self["details"].filter(
-            pl.col("scenario") == case,
-            pl.col("variant") == variant,
-            pl.col("choice") == choice,
-        )
-        return [float(value) for value in rows[metric]]
+        return [float(value) for value in self._details[case, variant, choice][metric]]
+
+    @cached_property
+    def _details(self) -> dict[tuple[Any, ...], pl.DataFrame]:
+        """The trials by case, variant and choice; those of an unknown one are none."""
+        keys = ("scenario", "variant", "choice")
+        empty = self["details"].clear()
+        return defaultdict(lambda: empty, self["details"].partition_by(*keys, as_dict=True))
 
     def mean(self, case: str, variant: str, metric: str, choice: str = DEFAULT.key) -> float:
         """Return a metric's mean over the trials of a variant in a case."""

@@ -28,7 +28,7 @@ def parts(plan: Plan, threads: int | None) -> list[Part]:
     choices = {choice: list(other_trials(plan, choice)) for choice in (*ALTERNATIVES, MODERN_ERA)}
     return [
         *(simulated(threads, f"trials-{c.key}", trials(plan, c), measured) for c in CASES),
-        simulated(threads, "traces", traces(plan), _traced),
+        simulated(threads, "traces", traces(plan), traced),
         simulated(threads, "buffers", buffers(plan), _buffered),
         *(
             simulated(threads, f"choice-{choice.key}", settings, measured)
@@ -38,7 +38,8 @@ def parts(plan: Plan, threads: int | None) -> list[Part]:
     ]
 
 
-def _traced(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
+def traced(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
+    """Return the windows over time, while the file is sent."""
     measure(tables, settings)
     labels = describe(settings).select(pl.int_range(pl.len()).alias("cell"), "variant")
     sent = tables.objects.select(pl.col("cell").cast(pl.Int64), "completed_s")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Literal
 
 import ackclock as ac
@@ -18,6 +19,10 @@ from ackclock.studies.watanabe2013.published import (
 
 RTT_MS = 100
 PACKET_BITS = 12_000
+WINDOW = "256 MB"
+BUFFER_BYTES = 656_000
+AIR = 0.5
+"""What share of a bundle's time passes before its packets leave, at twice the path's rate."""
 
 TODAY = ("bbr", "cubic+hystartpp")
 """What is common today, with today's recovery and first window."""
@@ -111,6 +116,45 @@ class Choice:
     literal: bool = False
     constant: bool = False
     modern: bool = False
+    variation: float = 1.0
+    """How far the volume of each second of the film lies from the mean, over ours."""
+    bundle_s: float = 0.0
+    """The tick of the emulator's clock: all that a tick lets go leaves together. 0: one by one."""
+    bundle_packets: int = 1
+    """The packets that always leave together, if there is no tick."""
+    resume: float = 1.0
+    """The share of the playout buffer with which play begins, and goes on after it ran empty."""
+    catch_up: float | None = None
+    """How fast play hurries after it stood still; None: the player's default."""
+    first_window: int = 3
+    sack: bool = True
+    """Reno, Compound and CUBIC repair by SACK, and otherwise by partial ACKs (NewReno)."""
+    hystart: bool = True
+    """CUBIC's slow start has HyStart."""
+    acks: Literal["delayed", "each"] = "delayed"
+    autotuned: bool = False
+    """The receive window grows with what is read, as Linux has it, up to what the paper states."""
+    ccp: str = ""
+    """Words of CCP's and CCPD's readings, such as ``,literal``."""
+    kd: float = 1.0
+    """How many microseconds the paper's unit of Kd has."""
+    patience: float = 8.0
+    """How many times the film's length it may take; the slowest of the study's own, CCP read
+    literally, leaves up to four fifths of a link unused."""
+    wifi_bundle: int | None = None
+    wifi_levels: tuple[float, ...] | None = None
+
+    def varied(self, variant: str) -> str:
+        """Return the sender of a paper's variant under this choice."""
+        law, _, numbers = variant.rstrip(")").partition("(")
+        repair = "sack" if self.sack or law.startswith("ccp") else "partialack"
+        parts = f"+{repair}+iw{self.first_window}"
+        if law == "cubic":
+            return f"cubic(linux){parts}" + ("" if self.hystart else "+standard")
+        if law == "ccpd":
+            kp, kd = numbers.split(",")
+            return f"ccpd({kp},{round(float(kd) * self.kd)}{self.ccp}){parts}"
+        return f"ccp({numbers}{self.ccp}){parts}" if law == "ccp" else f"{variant}{parts}"
 
 
 DEFAULT = Choice("default")
@@ -123,6 +167,12 @@ ALTERNATIVES = (
     Choice("literal", literal=True),
     Choice("constant", constant=True),
 )
+
+
+def bundles(packets: int, rate_bps: float) -> ac.Wifi:
+    """Return a channel that lets so many packets go together, at the path's rate in the mean."""
+    wait_us = packets * PACKET_BITS / rate_bps * AIR * 1e6
+    return ac.Wifi(bundle=packets, levels=[1.0], overhead=f"{wait_us:.0f} us")
 
 
 @dataclass(frozen=True)
@@ -148,7 +198,7 @@ class Plan:
 
 
 @cache
-def pictures(length_s: int, *, constant: bool = False) -> tuple[int, ...]:
+def pictures(length_s: int, *, constant: bool = False, variation: float = 1.0) -> tuple[int, ...]:
     """Return the sizes of the video's pictures, scaled to the paper's mean rate."""
     text = (
         files("ackclock.studies.watanabe2013").joinpath("pictures.csv").read_text(encoding="ascii")
@@ -156,12 +206,27 @@ def pictures(length_s: int, *, constant: bool = False) -> tuple[int, ...]:
     sizes = [int(line) for line in text.splitlines()[1:]][: length_s * PICTURE_RATE]
     volume = VOLUME_BYTES * length_s // LENGTH_S
     if not constant:
-        return ac.scale_pictures(sizes, volume)
+        film = ac.scale_pictures(sizes, volume)
+        return film if variation == 1.0 else _evened(film, volume, variation)
     seconds = [sizes[at : at + PICTURE_RATE] for at in range(0, len(sizes), PICTURE_RATE)]
     return tuple(
         size
         for n, second in enumerate(seconds)
         for size in ac.scale_pictures(second, volume * (n + 1) // length_s - volume * n // length_s)
+    )
+
+
+def _evened(film: Sequence[int], volume: int, variation: float) -> tuple[int, ...]:
+    """Return a film whose seconds lie nearer to their mean, in all as large."""
+    seconds = [film[at : at + PICTURE_RATE] for at in range(0, len(film), PICTURE_RATE)]
+    mean = volume / len(seconds)
+    ends = [0.0]
+    for second in seconds:
+        ends.append(ends[-1] + mean + variation * (sum(second) - mean))
+    return tuple(
+        size
+        for second, (begin, end) in zip(seconds, pairwise(map(round, ends)), strict=True)
+        for size in ac.scale_pictures(second, end - begin)
     )
 
 
@@ -181,36 +246,67 @@ class Trial:
         """Return the sender as the core reads it, and how much faster than needed it sends."""
         if self.variant in HALVES:
             return HALVES[self.variant]
+        if self.variant in PUBLISHED and not (self.choice.literal or self.choice.modern):
+            return self.choice.varied(self.variant), None
         names = LITERAL if self.choice.literal else MODERN if self.choice.modern else SENDERS
         return names[self.variant], PACE if self.variant == MADE else None
 
     def film(self) -> ac.Video:
         """Return the application: the film, and how it is sent and played."""
-        return ac.Video(
-            pictures=pictures(self.length_s, constant=self.choice.constant),
+        choice = self.choice
+        film = ac.Video(
+            pictures=pictures(self.length_s, constant=choice.constant, variation=choice.variation),
             pace=self.sender()[1],
             resize=self.resize or None,
         )
+        if choice.resume != 1.0:
+            film = replace(film, start=f"{round(choice.resume * BUFFER_BYTES)} B")
+        return film if choice.catch_up is None else replace(film, catch_up=choice.catch_up)
 
     def bottleneck(self) -> ac.Link:
         """Return the link that the film has to cross."""
-        case = self.case
-        packets = max(1, int(self.choice.buffer * case.rate_bps * RTT_MS / 1e3 / PACKET_BITS))
+        case, choice = self.case, self.choice
+        packets = max(1, int(choice.buffer * case.rate_bps * RTT_MS / 1e3 / PACKET_BITS))
         return ac.Link(
             f"{case.rate_bps:.0f} bit/s",
             f"{case.rtt_ms / 2 - 0.2:g} ms",
             queue=ac.Queue(f"{packets} packet"),
             loss=case.loss,
-            channel=ac.Wifi() if case.wifi else None,
+            channel=self._air() if case.wifi else self._clock(),
             # Stations of a wireless LAN answer over the same air.
-            reverse=ac.Reverse(rate=None if case.wifi else "1 Gbit/s", loss=0.0),
+            reverse=ac.Reverse(
+                rate=None if case.wifi else "1 Gbit/s",
+                loss=0.0,
+                without=() if case.wifi or self._clock() is None else ("channel",),
+            ),
+        )
+
+    def _air(self) -> ac.Wifi:
+        """Return the channel of the wireless LAN."""
+        air, choice = ac.Wifi(), self.choice
+        if choice.wifi_bundle is not None:
+            air = replace(air, bundle=choice.wifi_bundle)
+        return air if choice.wifi_levels is None else replace(air, levels=choice.wifi_levels)
+
+    def _clock(self) -> ac.Wifi | None:
+        """Return the clock of the emulator, which lets packets go together; None: one by one."""
+        choice, rate_bps = self.choice, self.case.rate_bps
+        bundle = max(choice.bundle_packets, round(choice.bundle_s * rate_bps / PACKET_BITS))
+        return None if bundle == 1 else bundles(bundle, rate_bps)
+
+    def _tcp(self) -> ac.Tcp:
+        """Return the settings of the connection."""
+        choice = self.choice
+        return ac.Tcp(
+            receive_window=None if choice.autotuned else WINDOW,
+            receive_autotune=ac.Autotune("128 KiB", WINDOW) if choice.autotuned else None,
+            delayed_ack=None if choice.acks == "delayed" else "off",
         )
 
     def scenario(self) -> ac.Scenario:
         """Return the run as a scenario."""
         return ac.Scenario(
-            # The slowest, CCP read literally, leaves up to four fifths of a link unused.
-            duration=f"{8 * self.length_s:g} s",
+            duration=f"{self.choice.patience * self.length_s:g} s",
             seed=self.seed,
             topology=ac.dumbbell(
                 bottleneck=self.bottleneck(), access=ac.Link("1 Gbit/s", "0.1 ms")
@@ -220,7 +316,7 @@ class Trial:
                     self.sender()[0],
                     name="video",
                     start=ac.Uniform("0 s", "1 s"),
-                    tcp=ac.Tcp(receive_window="256 MB"),
+                    tcp=self._tcp(),
                     app=self.film(),
                 )
             ],

@@ -14,13 +14,13 @@ from ackclock.studies.watanabe2013.scenarios import (
     DEFAULT,
     HALVES,
     MADE,
-    PACKET_BITS,
     SENDERS,
     VARIANTS,
     Case,
     Choice,
     Plan,
     Trial,
+    bundles,
     pictures,
 )
 
@@ -48,8 +48,6 @@ def seeds(plan: Plan) -> range:
 
 
 BUNDLED_CASES = ("above", "above-lossy", "wide")
-AIR = 0.5
-"""What share of a bundle's time passes before its packets leave, at twice the path's rate."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +61,8 @@ class Bundled(Trial):
         link = super().bottleneck()
         if self.bundle == 1:
             return link
-        wait_us = self.bundle * PACKET_BITS / self.case.rate_bps * AIR * 1e6
-        bundles = ac.Wifi(bundle=self.bundle, levels=[1.0], overhead=f"{wait_us:.0f} us")
-        return replace(link, channel=bundles, reverse=ac.Reverse(loss=0.0))
+        channel = bundles(self.bundle, self.case.rate_bps)
+        return replace(link, channel=channel, reverse=ac.Reverse(loss=0.0))
 
 
 def bundled(plan: Plan) -> list[Bundled]:

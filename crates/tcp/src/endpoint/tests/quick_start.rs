@@ -96,6 +96,24 @@ fn the_threshold_is_the_approved_window_if_the_name_says_so() {
 }
 
 #[test]
+fn slow_start_after_a_jump_is_limited_unless_the_name_says_otherwise() {
+    // The SYN-ACK's window lets 64 kB go, 65 segments, whose ACKs come from 40 ms on, 6.6 ms long at
+    // 81.92 Mbit/s; those of the next round from 60 ms. In slow start 65 become 130 and 260. Limited
+    // (RFC 3742): 65 become 100 with 35 ACKs, 115 with the others at half a segment each, and in the
+    // next round 50 more.
+    let window_at_70_ms = |variant: &str| {
+        let mut pair = pair(variant);
+        write(&mut pair, 10_000_000);
+        pair.until(70);
+        cwnd(&pair)
+    };
+    let limited = window_at_70_ms("newreno+sack+quickstart(81.92Mbps)");
+    let free = window_at_70_ms("newreno+sack+quickstart(81.92Mbps,unlimited)");
+    assert!((160_000..=170_000).contains(&limited), "{limited}");
+    assert!((245_000..=265_000).contains(&free), "{free}");
+}
+
+#[test]
 fn the_first_data_reports_what_was_approved() {
     let mut pair = pair("newreno+quickstart(5.12Mbps)");
     write(&mut pair, 1_000_000);

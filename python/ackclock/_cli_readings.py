@@ -1,0 +1,317 @@
+"""The command ``ackclock readings``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from ackclock import _core, _printing as printing
+from ackclock._cli_options import AsJson
+from ackclock.errors import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ackclock.studies.framework.readings import Readings
+    from ackclock.sweeps.readings import Outcome
+    from ackclock.sweeps.work import Progress
+
+__all__ = ["readings"]
+
+_SHOWN = 8
+#: The share of a time that goes into the samples; the rest is the local search and fresh seeds.
+_SAMPLES_SHARE = 0.6
+
+
+def readings(
+    key: Annotated[
+        str | None,
+        typer.Argument(metavar="[KEY]", help="The study. Without it: list those that have any."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder of the page and of the store; default: report/readings-KEY.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|TIME",
+            help="The samples of the search, such as 10000, or a time, "
+            'such as "50 min"; default: as the study declares.',
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the open choices and the time; run one.")
+    ] = False,
+    show: Annotated[
+        str | None,
+        typer.Option(
+            metavar="READING",
+            help='Show a reading: its short name, `best`, `default`, or "axis=label; axis=label".',
+        ),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(metavar="READING", help="Run a reading by itself, and judge it."),
+    ] = None,
+    size: Annotated[
+        Literal["short", "long"], typer.Option(help="The size of what --run runs of the study.")
+    ] = "short",
+    seed: Annotated[int, typer.Option(min=0, help="The seed of --run.")] = 0,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="The runs at once. Default: one for each core.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search what a paper leaves open for the reading under which most of it holds at once."""
+    # Frames of a reading are small: threads of Polars would take the cores from the runs.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    from ackclock.sweeps import studies
+
+    if key is None:
+        listed = studies.declared()
+        if as_json:
+            printing.print_json(listed)
+        else:
+            printing.print_values(listed)
+        return
+    of = studies.readings_of(key)
+    out = Path("report", f"readings-{key}") if out is None else out
+    if show is not None:
+        _show(of, show, out, as_json=as_json)
+    elif run is not None:
+        _run(of, run, out, size, seed, as_json=as_json)
+    elif dry_run:
+        _dry_run(of, budget, threads, as_json=as_json)
+    else:
+        _search(of, out, budget, threads, as_json=as_json)
+
+
+def _samples(of: Readings[Any, Any], text: str | None, cell_s: float | None) -> int:
+    """Return the number of samples that a budget is; ``cell_s`` is asked for where it is a time."""
+    if text is None:
+        return of.budget.samples
+    if text.strip().isdigit():
+        if int(text) < 1:
+            raise BadInput(f"--budget: {text}, expected at least one sample")
+        return int(text)
+    seconds = _core.seconds("--budget", text)
+    assert cell_s is not None  # noqa: S101 - the caller has measured one
+    return max(1, round(_SAMPLES_SHARE * seconds / cell_s))
+
+
+def _is_time(text: str | None) -> bool:
+    return text is not None and not text.strip().isdigit()
+
+
+def _measured(of: Readings[Any, Any], threads: int | None) -> float:
+    """Return the time that a reading takes of all cores together."""
+    from ackclock.sweeps.local import cores
+    from ackclock.sweeps.readings import run_one
+
+    run_one(of.key, of.default, "short", 0)
+    began = monotonic()
+    run_one(of.key, of.default, "short", 1)
+    return (monotonic() - began) / (threads or cores())
+
+
+def _search(
+    of: Readings[Any, Any], out: Path, budget: str | None, threads: int | None, *, as_json: bool
+) -> None:
+    from ackclock.report import render
+    from ackclock.report.figures import stage_data
+    from ackclock.sweeps.readings import search_readings
+    from ackclock.sweeps.readings_found import tables
+    from ackclock.sweeps.readings_page import build
+    from ackclock.writing import Folder
+
+    with Folder(out, "index.html"):
+        pass
+    samples = _samples(of, budget, _measured(of, threads) if _is_time(budget) else None)
+    with printing.status(f"readings of {of.key}") as status:
+
+        def told(stage: str, now: Progress) -> None:
+            left = "" if now.left_s is None else f", {printing.span(now.left_s)} left"
+            status(f"{of.key}: {stage}, {now.done:,} of {now.whole:,} runs{left}")
+
+        found = search_readings(of.key, out / "store", samples=samples, threads=threads, told=told)
+    made = tables(found)
+    words = {claim.id: claim.statement for claim in of.claims}
+    about = {"study": of.key, "core": _core.version(), "samples": str(samples)}
+    with Folder(out, "index.html") as folder:
+        stage_data(folder, made, about)
+        folder.stage("index.html", render(build(found, made, words)))
+        folder.commit()
+    if as_json:
+        printing.print_json(_as_json(found, made))
+        return
+    _tell(found, made)
+    printing.tell(f"The page: {out / 'index.html'}")
+
+
+def _as_json(found: Outcome, made: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    best = found.best[0] if found.best else None
+    return {
+        "study": found.of.key,
+        "tried": found.tried,
+        "best": best,
+        "reading": None if best is None else dict(found.readings[best]),
+        "statements": made["statements"].to_dicts(),
+        "predicates": made["predicates"].to_dicts(),
+    }
+
+
+def _tell(found: Outcome, made: Mapping[str, pl.DataFrame]) -> None:
+    from rich.table import Table
+
+    from ackclock.sweeps.readings import FRESH, changed
+    from ackclock.sweeps.readings_page import share
+
+    table = Table(box=None, header_style="bold")
+    for head in ("reading", "stage", "seeds", "statements", "predicates", "other choices"):
+        table.add_column(head, justify="right" if head in ("seeds", "statements") else "left")
+    for row in made["readings"].head(_SHOWN).iter_rows(named=True):
+        table.add_row(
+            row["reading"], row["stage"], str(row["seeds"]), f"{row['statements_held']:.3g}",
+            f"{row['predicates_held']:.3g}", row["choices"],
+        )  # fmt: skip
+    printing.print_table(table)
+    table = Table("statement", "best", "own", "readings", box=None, header_style="bold")
+    for row in made["statements"].iter_rows(named=True):
+        table.add_row(
+            row["claim"], share(row, "best"), share(row, "own"),
+            f"{row['held']:,} of {row['tried']:,}",
+        )  # fmt: skip
+    printing.print_table(table)
+    printing.tell(f"{found.tried:,} readings were tried; shares are of seeds from {FRESH} on.")
+    if found.best:
+        printing.tell(
+            f"The best, {found.best[0]}: {changed(found.of, found.readings[found.best[0]])}"
+        )
+
+
+def _tried(of: Readings[Any, Any], out: Path) -> tuple[dict[str, dict[str, str]], pl.DataFrame]:
+    """Return the readings of a store by their short names, and the table of them."""
+    import polars as pl
+
+    from ackclock.sweeps.readings import read
+
+    path = out / "data" / "readings.parquet"
+    if not path.is_file():
+        return {}, pl.DataFrame(schema={"reading": pl.String, "choices": pl.String})
+    frame = pl.read_parquet(path)
+    pairs = frame.select("reading", "choices").iter_rows()
+    return {name: read(of, choices) for name, choices in pairs}, frame
+
+
+def _reading(of: Readings[Any, Any], text: str, out: Path) -> dict[str, str]:
+    from ackclock.sweeps.readings import named
+
+    known, frame = _tried(of, out)
+    if text.strip() == "best":
+        from ackclock.sweeps.readings import short_id
+
+        others = [name for name in frame["reading"] if name != short_id(of.default)]
+        if not others:
+            raise BadInput(f"best: nothing was searched in {out}, expected --out DIR of a search")
+        return known[others[0]]
+    return named(of, text, known)
+
+
+def _show(of: Readings[Any, Any], text: str, out: Path, *, as_json: bool) -> None:
+    from rich.table import Table
+
+    from ackclock.sweeps.readings import short_id
+
+    reading = _reading(of, text, out)
+    _, frame = _tried(of, out)
+    scores = frame.filter(frame["reading"] == short_id(reading)).to_dicts()
+    if as_json:
+        printing.print_json({"name": short_id(reading), "reading": reading, "scores": scores})
+        return
+    table = Table("choice", "here", "own", "the paper's words", box=None, header_style="bold")
+    for axis in of.axes:
+        table.add_row(axis.name, reading[axis.name], axis.default, f"{axis.opens} ({axis.section})")
+    printing.print_table(table)
+    for row in scores:
+        printing.tell(
+            f"{row['reading']}: {row['statements_held']:.3g} statements and "
+            f"{row['predicates_held']:.3g} predicates hold, the mean of {row['seeds']} seeds "
+            f"({row['stage']})."
+        )
+
+
+def _run(
+    of: Readings[Any, Any],
+    text: str,
+    out: Path,
+    size: Literal["short", "long"],
+    seed: int,
+    *,
+    as_json: bool,
+) -> None:
+    from rich.table import Table
+
+    from ackclock.sweeps.readings import run_one, short_id
+
+    reading = _reading(of, text, out)
+    with printing.status(f"running reading {short_id(reading)} of {of.key}"):
+        rows = run_one(of.key, reading, size, seed).to_dicts()
+    if as_json:
+        for row in rows:
+            row["worst"] = None if row["worst"] != row["worst"] else row["worst"]
+        printing.print_json({"name": short_id(reading), "reading": reading, "predicates": rows})
+        return
+    table = Table("statement", "predicate", "holds", "numbers", box=None, header_style="bold")
+    for row in rows:
+        table.add_row(
+            row["claim"], row["predicate"], "yes" if row["holds"] else "no",
+            f"{row['passed']} of {row['observations']}",
+        )  # fmt: skip
+    printing.print_table(table)
+    held = sum(row["holds"] for row in rows)
+    printing.tell(
+        f"{held} of {len(rows)} predicates hold: {of.sizes[size]}; seed {seed}, reading "
+        f"{short_id(reading)}."
+    )
+
+
+def _dry_run(
+    of: Readings[Any, Any], budget: str | None, threads: int | None, *, as_json: bool
+) -> None:
+    from rich.table import Table
+
+    from ackclock.sweeps.local import cores
+
+    cell_s = _measured(of, threads)
+    samples = _samples(of, budget, cell_s)
+    count = 1
+    for axis in of.axes:
+        count *= len(axis.values)
+    values = {"readings": count, "samples": samples, "samples_s": samples * cell_s}
+    if as_json:
+        axes = [
+            {"name": a.name, "values": list(a.values), "default": a.default, "opens": a.opens}
+            for a in of.axes
+        ]
+        printing.print_json({**values, "axes": axes})
+        return
+    table = Table("choice", "range", "own", "the paper's words", box=None, header_style="bold")
+    for axis in of.axes:
+        table.add_row(
+            axis.name, "; ".join(axis.labels), axis.default, f"{axis.opens} ({axis.section})"
+        )
+    printing.print_table(table)
+    printing.tell(
+        f"{count:,} readings in all. {samples:,} samples take about "
+        f"{printing.span(samples * cell_s)} on {threads or cores()} cores; the local search and "
+        f"fresh seeds come on top."
+    )

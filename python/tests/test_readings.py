@@ -1,0 +1,321 @@
+"""Readings of studies: their declarations, the search, and what is made of it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import ackclock as ac
+from ackclock import _core
+from ackclock.errors import BadInput
+from ackclock.studies.framework.claims import Claim, Observation, Predicate
+from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.readings import Axis, Budget, Readings
+from ackclock.studies.framework.simulation import BrokenRunError
+from ackclock.sweeps import readings, readings_found, studies
+from ackclock.sweeps.store import Store
+from support import Answer
+
+DECLARED = ("altman1997", "biswas2010", "scharf2008", "tambuwal2018", "watanabe2013")
+
+
+def declaration(key: str) -> Readings[Any, Any]:
+    return importlib.import_module(f"ackclock.studies.{key}.readings").READINGS
+
+
+def canonical(*scenarios: ac.Scenario) -> list[str | None]:
+    return [text for text, _ in _core.canonical([each.to_json() for each in scenarios])]
+
+
+# -------------------------------------------------------------------------------- declarations
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_axes_say_what_they_open(key: str) -> None:
+    of = declaration(key)
+    assert of.key == key
+    for axis in of.axes:
+        assert axis.default in axis.labels, axis.name
+        assert len(axis.labels) >= 2, axis.name
+        assert all((axis.opens, axis.section, axis.why)), axis.name
+        assert not any(mark in label for label in axis.labels for mark in ";="), axis.name
+    assert len({axis.name for axis in of.axes}) == len(of.axes)
+    ids = {claim.id for claim in of.claims}
+    assert set(of.left_out) <= ids
+    assert set(of.sizes) == {"short", "long"}
+    for name in of.code:
+        assert (of.folder / name).is_file(), name
+
+
+def test_the_default_reading_of_altman_is_the_study() -> None:
+    module = importlib.import_module("ackclock.studies.altman1997.readings")
+    scenarios = importlib.import_module("ackclock.studies.altman1997.scenarios")
+    of = declaration("altman1997")
+    assert module.opened(of.values(of.default)) == scenarios.OWN
+
+
+def test_the_default_reading_of_scharf_is_the_study() -> None:
+    module = importlib.import_module("ackclock.studies.scharf2008.readings")
+    scenarios = importlib.import_module("ackclock.studies.scharf2008.scenarios")
+    of = declaration("scharf2008")
+    assert module.opened(of.values(of.default)) == scenarios.OWN
+
+
+def test_the_default_reading_of_watanabe_is_the_study() -> None:
+    module = importlib.import_module("ackclock.studies.watanabe2013.readings")
+    own = importlib.import_module("ackclock.studies.watanabe2013.scenarios")
+    of = declaration("watanabe2013")
+    choice = module.choice(of.values(of.default))
+    for case in own.CASES:
+        for variant in ("reno", "cubic", "compound", "ccp(1)", "ccpd(1,4000)"):
+            read, study = (own.Trial(case, variant, of_, 1, 4) for of_ in (choice, own.DEFAULT))
+            assert canonical(read.scenario()) == canonical(study.scenario()), (case, variant)
+
+
+def test_the_default_reading_of_biswas_is_the_study() -> None:
+    module = importlib.import_module("ackclock.studies.biswas2010.readings")
+    own = importlib.import_module("ackclock.studies.biswas2010.scenarios")
+    of = declaration("biswas2010")
+    plan = own.Plan(quick=True)
+    settings = [*own.idle(plan)[:3], *own.limited(plan)[:3], *own.delays(plan)[:3]]
+    for setting in settings:
+        read = module.read(setting, of.values(of.default))
+        assert canonical(read.scenario()) == canonical(setting.scenario())
+
+
+def test_the_default_reading_of_tambuwal_is_the_study() -> None:
+    own = importlib.import_module("ackclock.studies.tambuwal2018.scenarios")
+    of = declaration("tambuwal2018")
+    plan, parts = of.runs(of.values(of.default), "short", 0)
+    scenarios, counted = parts[0].inputs
+    setting = own.Setting(next(iter(own.TSL.values())), 54.8, plan.connections(0.4), 1)
+    assert canonical(ac.Scenario.from_dict(scenarios[0])) == canonical(setting.scenario())
+    assert counted == setting.counted
+
+
+def test_a_readings_film_has_as_many_bytes() -> None:
+    own = importlib.import_module("ackclock.studies.watanabe2013.scenarios")
+    # 409 MB in 624 s: 40 s have 26,217,948 bytes, however they lie.
+    assert [sum(own.pictures(40, variation=each)) for each in (1.0, 0.5, 0.0)] == [26_217_948] * 3
+    # Of a film without variation each second has a fortieth of it, to a byte.
+    film = own.pictures(40, variation=0.0)
+    seconds = {sum(film[at : at + 30]) for at in range(0, len(film), 30)}
+    assert seconds <= {655_448, 655_449}
+
+
+# ---------------------------------------------------------------------------------- the search
+
+# Three predicates: `right` holds where a is 3, `left` where a is 0, `even` where b is yes and, of
+# an odd seed, too. `right` and `left` exclude each other; c and d decide nothing.
+AXES = (
+    Axis("a", "an a", "1", {"0": 0, "1": 1, "2": 2, "3": 3}, "1", "why"),
+    Axis("b", "a b", "2", {"no": False, "yes": True}, "no", "why"),
+    Axis("c", "a c", "3", {"x": 0, "y": 1, "broken": 2}, "x", "why"),
+    Axis("d", "a d", "4", {f"{n}": n for n in range(8)}, "0", "why"),
+)
+
+
+def _claims() -> tuple[Claim[Any], ...]:
+    def test(name: str) -> Predicate[Any]:
+        return Predicate(name, name, name, ">", 0.5, lambda found: [Observation(name, found[name])])
+
+    def claim(name: str, *tests: str) -> Claim[Any]:
+        return Claim(name, name, tuple(test(each) for each in tests), lambda _: {}, lambda _: {})
+
+    return (claim("one", "right", "even"), claim("two", "left"), claim("three", "never"))
+
+
+COMPUTED: list[str] = []
+
+
+def _runs(values: Mapping[str, Any], size: str, seed: int) -> tuple[Any, list[Part]]:
+    def of_a(_: object) -> pl.DataFrame:
+        COMPUTED.append("a")
+        return pl.DataFrame({"right": [float(values["a"] == 3)], "left": [float(values["a"] == 0)]})
+
+    def of_b(_: object) -> pl.DataFrame:
+        COMPUTED.append("b")
+        if values["c"] == 2 and values["b"]:
+            raise BrokenRunError("the film did not end")
+        return pl.DataFrame({"even": [float(values["b"] or seed % 2)]})
+
+    return None, [
+        Part("a", [values["a"]], 1, of_a),
+        Part("b", [values["b"], values["c"] == 2, seed, size], 1, of_b),
+    ]
+
+
+TOY: Readings[Any, Any] = Readings(
+    key="altman1997",
+    folder=Path(readings.__file__).parent,
+    axes=AXES,
+    runs=_runs,
+    analyse=lambda _plan, found, _values: {
+        **found["a"].to_dicts()[0], **found["b"].to_dicts()[0], "never": 0.0,
+    },
+    claims=_claims(),
+    sizes={"short": "little", "long": "much"},
+    budget=Budget(samples=40, best=1, seeds=1, fresh=3),
+    code=("readings.py",),
+)  # fmt: skip
+
+
+def _patched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "readings_of", lambda _: TOY)
+    monkeypatch.setattr(readings, "readings_of", lambda _: TOY)
+    monkeypatch.setattr(studies, "_SHARED", studies.SharedParts())
+    studies.code.cache_clear()
+    COMPUTED.clear()
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    _patched(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, readings.Outcome, list[str]]:
+    """Return a store, what was found in it by one thread, and the parts that were computed."""
+    with pytest.MonkeyPatch.context() as patch:
+        _patched(patch)
+        path = tmp_path_factory.mktemp("readings")
+        return path, readings.search_readings("altman1997", path, threads=1), list(COMPUTED)
+
+
+Searched = tuple[Path, readings.Outcome, list[str]]
+
+
+def test_the_search_finds_the_best_and_says_what_matters(searched: Searched) -> None:
+    _, found, _ = searched
+    best = found.readings[found.best[0]]
+    # Statement one needs a = 3 and, on even seeds, b = yes.
+    assert (best["a"], best["b"]) == ("3", "yes")
+    made = readings_found.tables(found)
+    rows = {(row["claim"], row["predicate"]): row for row in made["predicates"].to_dicts()}
+    assert rows["one", "right"]["best_share"] == 1.0
+    # Fresh seeds are 1000, 1001 and 1002, of which one is odd; the study's own reading has b = no.
+    assert rows["one", "even"]["best_share"] == 1.0
+    assert rows["one", "even"]["own_share"] == pytest.approx(1 / 3)
+    statements = {row["claim"]: row for row in made["statements"].to_dicts()}
+    assert statements["three"]["held"] == 0
+    assert statements["two"]["held"] > 0
+    # 40 samples, a quarter of them with a = 3 and a quarter with a = 0: by chance 2.5 had both,
+    # less than five.
+    assert made["excluded"].height == 0
+    matters = {
+        row["axis"]: row["explained"] for row in made["axes"].to_dicts() if row["claim"] == "two"
+    }
+    assert matters["a"] == pytest.approx(1.0)
+    assert matters["c"] < 0.2
+
+
+@pytest.mark.usefixtures("toy")
+def test_predicates_that_exclude_each_other_are_found(tmp_path: Path) -> None:
+    found = readings.search_readings("altman1997", tmp_path, samples=400)
+    (pair,) = readings_found.tables(found)["excluded"].to_dicts()
+    assert {pair["predicate"], pair["other_predicate"]} == {"right", "left"}
+
+
+def test_what_no_axis_moves_is_computed_once(searched: Searched) -> None:
+    # Part a depends on nothing but a, which has four values.
+    assert searched[2].count("a") == 4
+
+
+@pytest.mark.usefixtures("toy")
+def test_finished_readings_are_not_run_again_and_threads_change_nothing(
+    tmp_path: Path, searched: Searched
+) -> None:
+    path, one, _ = searched
+    again = readings.search_readings("altman1997", path, threads=1)
+    assert COMPUTED == []
+    two = readings.search_readings("altman1997", tmp_path / "two", threads=2)
+    for other in (again, two):
+        assert other.best == one.best
+        for name, frame in readings_found.tables(one).items():
+            assert frame.equals(readings_found.tables(other)[name]), name
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_search_that_was_interrupted_goes_on(tmp_path: Path, searched: Searched) -> None:
+    def stop(_stage: str, now: Any) -> None:
+        if now.ran >= 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        readings.search_readings("altman1997", tmp_path, threads=1, told=stop)
+    kept = Store(tmp_path).rows().height
+    assert kept >= 5
+    whole = readings.search_readings("altman1997", tmp_path, threads=1)
+    assert whole.judged.equals(searched[1].judged)
+
+
+def test_the_store_is_that_of_sweeps(searched: Searched) -> None:
+    read = ac.results(searched[0])
+    assert read.plan.study == "altman1997"
+    assert {"a", "b", "c", "size", "seed", "statements_held"} <= set(read.frame.columns)
+    held = read.sql("SELECT a, AVG(CAST(holds AS INT)) AS share FROM predicates "
+                    "WHERE predicate = 'left' GROUP BY a ORDER BY a")  # fmt: skip
+    assert held["share"].to_list() == [1.0, 0.0, 0.0, 0.0]
+    # A run that did not end is no reading's fault to hide: its reason is kept.
+    broken = read.frame.filter(pl.col("status") == "failed")
+    assert set(broken["reason"]) == {"the film did not end"}
+
+
+def test_readings_are_read_from_texts() -> None:
+    assert readings.read(TOY, "default") == {"a": "1", "b": "no", "c": "x", "d": "0"}
+    reading = readings.read(TOY, "a=3; b = yes")
+    assert readings.changed(TOY, reading) == "a=3; b=yes"
+    assert readings.read(TOY, readings.changed(TOY, reading)) == reading
+    for text, words in (
+        ("e=1", "reading: `e` is no axis, expected one of a, b, c, d"),
+        ("b=yas", "reading: b: `yas` (did you mean `yes`?)"),
+        ("b", "reading: `b`, expected `axis=label; axis=label`"),
+    ):
+        with pytest.raises(BadInput) as error:
+            readings.read(TOY, text)
+        assert str(error.value) == words
+
+
+def test_explained_variance() -> None:
+    # Two groups of two, means 1 and 3, each value a half off: between 4 (1 + 1 + 1 + 1), within 1
+    # (4 times a quarter); eta squared is 4/5, epsilon squared 1 - (1/5)(3/2) = 0.7.
+    assert readings_found.explained(list("aabb"), [0.5, 1.5, 2.5, 3.5]) == pytest.approx(0.7)
+    assert readings_found.explained(list("abab"), [1.0, 1.0, 1.0, 1.0]) == 0.0
+
+
+def test_intervals_of_shares() -> None:
+    # Wilson's, as in Brown, Cai and DasGupta (2001): 0 of 5 up to 0.434, 5 of 5 from 0.566 on.
+    low, high = readings_found.interval(0, 5)
+    assert (low, high) == (0.0, pytest.approx(0.434, abs=1e-3))
+    low, high = readings_found.interval(5, 5)
+    assert (low, high) == (pytest.approx(0.566, abs=1e-3), pytest.approx(1.0))
+
+
+def test_an_unknown_study_is_refused() -> None:
+    with pytest.raises(BadInput, match="declares no readings, expected one of altman1997"):
+        studies.readings_of("aqm")
+
+
+def test_the_page_is_written(searched: Searched) -> None:
+    from ackclock.report import render
+    from ackclock.sweeps.readings_page import build
+
+    found = searched[1]
+    words = {claim.id: claim.statement for claim in TOY.claims}
+    text = render(build(found, readings_found.tables(found), words))
+    assert "Under no reading that was tried: three." in text
+    assert f"{found.tried:,} readings of what the paper leaves open" in text
+
+
+def test_one_reading_can_be_run_by_itself(ackclock: Callable[..., Answer]) -> None:
+    answer = ackclock("readings", "altman1997", "--run", "exogenous=at most 10", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["reading"]["exogenous"] == "at most 10"
+    assert {"altman-t1", "altman-f7"} <= {row["claim"] for row in told["predicates"]}
