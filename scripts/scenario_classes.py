@@ -158,7 +158,12 @@ MODULES: Mapping[str, Module] = {
                 defaults={"files": None},
             ),
             Class("Iperf3", "AppSpec", "options", ("iperf3",)),
-            OneOf("App", "read_app", "AppSpec", "Bulk Cbr OnOff Bursts Frames Video Dash Program Iperf3"),
+            OneOf(
+                "App",
+                "read_app",
+                "AppSpec",
+                "Bulk Cbr OnOff Bursts Frames Video Dash Program Iperf3",
+            ),
         ),
     ),
     "channels": Module(
