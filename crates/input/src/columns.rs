@@ -141,7 +141,7 @@ fn kind_list(table: &Map<String, Value>, key: &str) -> Option<ListFile> {
     if key == "jitter" || key.ends_with(".jitter") {
         return JitterConfig::list_file(kind);
     }
-    if key == "app" || key.ends_with(".app") {
+    if key.rsplit('.').next() == Some("app") {
         return Application::list_file(kind);
     }
     ChannelConfig::list_file(kind)
