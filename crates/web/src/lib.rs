@@ -1,7 +1,7 @@
 //! The core for a browser.
 //!
 //! [`answer`] is the whole interface: a request as JSON text goes in, and bytes come out. A page in a browser calls it
-//! through linear memory ([`memory`]), and a test in a program, so that both can be held against each other byte by byte.
+//! through linear memory (`memory.rs`), and a test in a program, so that both can be held against each other byte by byte.
 //!
 //! An answer is a header, JSON text, and buffers of numbers behind it to which the header refers ([`Answer`]).
 
