@@ -297,7 +297,7 @@ fn what_cannot_be_is_refused_by_name() {
         (
             "",
             r#", "event": [{"at": "1 s", "link": "bottleneck", "set": {}}]"#,
-            "event[0].set: expected `rate`, `delay`, `queue` or `loss`",
+            "event[0].set: expected `rate`, `delay`, `queue`, `loss` or `jitter`",
         ),
         (
             "",
