@@ -83,6 +83,7 @@ ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
         "the senders that the field calls a stack's default",
     ),
     "crates/sim/src/scenario.rs": (frozenset({"probe"}), "a key of scenarios"),
+    "crates/web/src/text.rs": (frozenset({"probe"}), "a key of scenarios"),
     "crates/sim/src/check/feedback.rs": (frozenset({"rcp", "xcp"}), "keys of links"),
 }
 
