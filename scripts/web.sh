@@ -36,7 +36,7 @@ fi
 
 cargo build --locked --package ackclock-web --lib --target "$TARGET" --profile web
 if [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
-    npm --prefix web ci --silent
+    npm --prefix web ci --silent || lack "npm cannot install the packages (npm --prefix web ci says why)"
 fi
 npm --prefix web run --silent build -- --logLevel warn
 packed=$(gzip --best --stdout web/dist/index.html | wc -c)
