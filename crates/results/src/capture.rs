@@ -259,7 +259,7 @@ impl<'a, W: Write> Recorder<'a, W> {
     /// The captures, each whole, with the numbers of their links.
     ///
     /// # Errors
-    /// What ended the run, or an end that cannot be written.
+    /// The reason why the run ended, or an end that cannot be written.
     pub fn finish(self) -> Result<Vec<(usize, W)>, CaptureFault> {
         if let Some(fault) = self.failed {
             return Err(fault);

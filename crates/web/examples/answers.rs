@@ -37,7 +37,7 @@ fn main() {
         let tree = Dice::new(seed).scenario(seed);
         let text = json!({ "file": format!("{seed}.json"), "text": tree.to_string() });
         let request = json!({ "do": "run", "text": text, "watch": seed.is_multiple_of(2) });
-        // What cannot be run is refused in the same line.
+        // A scenario that cannot be run is refused in the same line.
         runnable += usize::from(!ackclock_web::answer(&request.to_string()).starts_with_error());
         requests.push((format!("scenario {seed}"), request));
         if seed.is_multiple_of(20) {

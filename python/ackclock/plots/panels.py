@@ -23,7 +23,7 @@ _ACROSS = 3
 """Panels beside each other."""
 
 _MOST_TICKS = 5
-"""So many settings each have a mark on a logarithmic axis; of more the powers of ten."""
+"""The most settings that each have a mark on a logarithmic axis; of more the powers of ten do."""
 
 _WIDE = 15.0
 """From this ratio of the largest to the least setting on, the axis is logarithmic."""

@@ -4,7 +4,7 @@
 
 use super::{assert_conserved, one_flow, run, scenario};
 use crate::records::{Objects, Run};
-use crate::simulate;
+use crate::{Engine, Meter, simulate};
 
 /// 960 B in 100 ms: packets of 1000 B over 80, 8 and 80 Mbit/s and 20 ms.
 const MESSAGES: &str = r#""kind": "cbr", "rate": "76.8 kbit/s", "message": "960 B""#;
@@ -301,6 +301,11 @@ fn what_cannot_be_is_refused_by_name() {
         ),
         (
             "",
+            r#", "event": [{"at": "1 s", "link": "bottleneck", "set": {"jitter": {"kind": "wifi"}}}]"#,
+            "event[0].set.jitter: the link has none before; expected a link with a `jitter`, such as one of 0 s",
+        ),
+        (
+            "",
             r#", "event": [{"at": "1 s", "flow": "f", "via": ["bottleneck"]}]"#,
             "event[0].flow: only a graph's flows have several ways; name a link",
         ),
@@ -331,6 +336,32 @@ fn a_link_whose_rate_is_zero_for_a_second_carries_the_rest() {
     assert!((0.855..=0.9).contains(&forward.utilisation), "{forward:?}");
     assert!((7125..=7501).contains(&forward.delivered_packets), "{forward:?}");
     assert!(run.flows[0].goodput_bps > 0.83e7, "{:?}", run.flows[0]);
+}
+
+#[test]
+fn a_jitter_becomes_another_from_a_moment_on() {
+    // 1000 B every 100 ms. The delay of the wire is 20 ms, and jitter adds 0 ms to what is sent before 1 s; 5 ms later,
+    // by the trace, which the packets of each message have then. The ACKs' way keeps its own.
+    let jitter = |ms: u32| format!(r#"{{"kind": "trace", "delays_ms": [{ms}]}}"#);
+    let event = format!(
+        r#", "event": [{{"at": "1 s", "link": "l", "direction": "forward", "set": {{"jitter": {}}}}}]"#,
+        jitter(5)
+    );
+    let text = one_link("2 s", &format!(r#", "jitter": {}"#, jitter(0)), &event);
+    let text = text.replace(
+        r#""variant": "cubic""#,
+        r#""variant": "cubic", "app": {"kind": "cbr", "rate": "80 kbit/s", "message": "1000 B"}"#,
+    );
+    for engine in [Engine::Fast, Engine::Reference] {
+        let run = engine.simulate(&scenario(&text), &Meter::default()).unwrap().unwrap();
+        let objects = &run.objects;
+        let took = |n: usize| objects.completed_ns[n] - objects.requested_ns[n];
+        // Message 0 waits for the handshake; 10 is given at the moment of the change, or just before it.
+        let (before, after) = (took(5), took(15));
+        assert_eq!(after - before, 5_000_000, "{engine:?}");
+        assert!((2..10).all(|n| took(n) == before), "{engine:?}");
+        assert!((11..18).all(|n| took(n) == after), "{engine:?}");
+    }
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn ack() -> Ack {
 fn a_window_that_has_to_be_full_grows_on_no_other_ack() {
     let restart = |full| Restart { clock: IdleClock::Timer, window: Some(1), full };
     let mut rule = Rfc5681::make(restart(true));
-    // Of ten segments nine are in flight: one more may go.
+    // Nine of ten segments are in flight: one more may go.
     let found = |in_flight| Ack { in_flight_before: segments(in_flight), ..ack() };
     assert!(!rule.may_grow(&found(9), segments(10), true));
     assert!(rule.may_grow(&found(10), segments(10), true));

@@ -24,7 +24,7 @@ class Opened:
     """A choice each of what the paper leaves open; the defaults are the study's own."""
 
     exogenous_scale: float = 1.0
-    """What the exogenous rate of a case is multiplied by in the simulation."""
+    """The factor of a case's exogenous rate in the simulation."""
     exogenous_most_pps: float = math.inf
     """The most of it that the simulation sends."""
     tick: str = "500 ms"

@@ -136,7 +136,7 @@ class Setting:
     stop: bool = False
     """True if the sources stop once the messages whose delay counts are given."""
     senders: tuple[tuple[str, str], ...] = ()
-    """What a variant is run as, where it is another sender than its name says."""
+    """The sender that runs under a variant's name, where it is another."""
     min_rto: str = "1 s"
     measured_rtts: int | None = None
     """Over how many round trips a flow is measured; None: as the paper says."""

@@ -34,7 +34,7 @@ from ackclock.studies.tambuwal2018.study import draws
 CARRIED: Mapping[float, float] = {0.4: 54.8, 0.9: 125.0, 0.98: 138.7}
 """Connections a second by which the study's own search met the loads."""
 OFFERED: Mapping[float, float] = {load: 137.0 * load for load in LONG_LOADS}
-"""The same volume a connection as at 40 % (54.8 / 0.4), whatever becomes of it."""
+"""The rate that gives a connection the volume that it has at 40 % (54.8 / 0.4)."""
 
 AXES = (
     Axis(

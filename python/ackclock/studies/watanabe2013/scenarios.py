@@ -22,7 +22,7 @@ PACKET_BITS = 12_000
 WINDOW = "256 MB"
 BUFFER_BYTES = 656_000
 AIR = 0.5
-"""What share of a bundle's time passes before its packets leave, at twice the path's rate."""
+"""The share of a bundle's time that passes before its packets leave, at twice the path's rate."""
 
 TODAY = ("bbr", "cubic+hystartpp")
 """What is common today, with today's recovery and first window."""
