@@ -15,6 +15,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import plots
+from ackclock._shown import heading
 
 
 @pytest.fixture(scope="module")
@@ -339,3 +340,19 @@ def test_a_figure_is_saved_in_equal_bytes(run: ac.Run, tmp_path: Path) -> None:
 def test_no_figure_opens_a_window_or_needs_pyplot() -> None:
     text = "import ackclock, ackclock.plots, sys; sys.exit('matplotlib.pyplot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", text], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "said"),
+    [
+        ("delay_s", 1.0, "delay (s)"),
+        ("queue_delay_mean_s", 1e3, "queue delay mean (ms)"),
+        ("goodput_bps", 1e-6, "goodput (Mbit/s)"),
+        ("buffer_bdp", 1.0, "buffer (BDP)"),
+        ("use", 100.0, "use (%)"),
+        ("use", 1.0, "use"),
+        ("share", 2.0, "share × 2"),
+    ],
+)
+def test_an_axis_names_its_unit(name: str, factor: float, said: str) -> None:
+    assert heading(name, factor) == said

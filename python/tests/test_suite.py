@@ -307,7 +307,10 @@ def test_live_senders_stand_beside_simulated_ones(monkeypatch: pytest.MonkeyPatc
     assert refused.reason == "no measurement in 3 runs: the path was late"
     assert tries["newreno"] == 3
     assert "alone: bbr, live is refused: flow[0].variant: the kernel has no `bbr`" in told[-1]
+    # Three senders and five seeds: the cases of `quick` have as many.
+    assert told[0].startswith("live: 15 runs, one after another, take ")
     assert "--on sim,live" in _command(found)
+    assert "--seeds" not in _command(found)
 
 
 def test_disciplines_stand_in_the_place_of_senders(tmp_path: Path) -> None:
@@ -355,6 +358,7 @@ def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("ackclock.api.simulate_many", counted)
     second = run_suite("quick", ["cubic"], cases=["alone"], seeds=3, keep=tmp_path)
     assert asked == [1]
+    assert "--seeds 3" in _command(second)
     values = second.cell("alone", "cubic").values
     assert values[:2] == first.cell("alone", "cubic").values
     # A torn file is none.
@@ -362,6 +366,15 @@ def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     kept[1].write_text("", encoding="utf-8")
     third = run_suite("quick", ["cubic"], cases=["alone"], seeds=3, keep=tmp_path)
     assert third.cell("alone", "cubic").values[2] == values[2]
+
+
+def test_cases_that_look_at_variables_are_not_live() -> None:
+    told: list[str] = []
+    found = run_suite(
+        "bbr-draft", ["bbr"], cases=["07-startup"], on=["live"], quick=True, told=told.append
+    )
+    assert told[0] == "07-startup: live senders are refused: they publish no variables"
+    assert found.cell("07-startup", "bbr, live").verdict == "refused"
 
 
 def test_a_place_that_is_none_is_refused() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import ackclock as ac
@@ -31,8 +32,10 @@ LOADS = (0.75, 1.2)
 NAME = "droptail"
 """The discipline that others are held against (§3.1)."""
 
-Members = Callable[[bool, int], Sequence[Member]]
-"""The flows of a case, by whether it is quick, and the seed."""
+Members = Callable[[int], Sequence[Member]]
+"""The flows of a case, by the seed."""
+Build = Callable[[str, int], ac.Scenario]
+"""The scenario of a case, by the discipline and the seed."""
 
 
 def expect_a_queue(text: str) -> None:
@@ -104,10 +107,10 @@ def _way(title: str, seconds: float, quick: bool) -> Way:
     return Way(title, RATE_BPS, RTT_S, seconds / 2 if quick else seconds)
 
 
-def _build(way: Way, members: Members, quick: bool) -> Callable[[str, int], ac.Scenario]:
+def _build(way: Way, members: Members) -> Build:
     def build(queue: str, seed: int) -> ac.Scenario:
         behind = replace(way, queue=queue_of_text(queue))
-        return behind.with_(members(quick, seed), seed)
+        return behind.with_(members(seed), seed)
 
     return build
 
@@ -120,58 +123,56 @@ def _delay(outcome: Outcome) -> float:
     return float(outcome.link["queue_delay_mean_s"] or 0.0)
 
 
-def _use_case(
-    key: str, section: str, title: str, build: Callable[[str, int], ac.Scenario], quick: bool
+@dataclass(frozen=True)
+class _Metric:
+    """A metric with its unit and its limit over drop-tail's."""
+
+    words: str
+    measure: Callable[[Outcome], float]
+    limit: Limit | None
+    unit: str = ""
+    factor: float = 1.0
+    digits: int = 1
+
+
+def _against(**bounds: float) -> Limit:
+    return Limit(of=NAME, **bounds)
+
+
+USE = _Metric("use of the link over the measured time", _use, _against(low=0.95), "%", 100)
+DELAY = _Metric("mean delay at the queue", _delay, _against(high=1.0, plus=0.005), "ms", 1e3)
+
+
+def _case(
+    key: str, section: str, title: str, build: Build, metric: _Metric, quick: bool, note: str = ""
 ) -> Case:
     return Case(
-        key=f"{key}-use",
+        key=key,
         title=title,
         source=f"{SOURCE} {section}",
         kind="ours",
-        metric="use of the link over the measured time",
-        unit="%",
-        factor=100,
-        digits=1,
+        metric=metric.words,
+        unit=metric.unit,
+        factor=metric.factor,
+        digits=metric.digits,
         build=build,
-        measure=_use,
-        limit=Limit(low=0.95, of=NAME),
+        measure=metric.measure,
+        limit=metric.limit,
         seeds=2 if quick else 10,
-        note="The RFC compares goodput with that of drop-tail, and has no limit.",
+        note=note or "The RFC compares with drop-tail, and has no limit.",
     )
 
 
-def _delay_case(
-    key: str, section: str, title: str, build: Callable[[str, int], ac.Scenario], quick: bool
-) -> Case:
-    return Case(
-        key=f"{key}-delay",
-        title=title,
-        source=f"{SOURCE} {section}",
-        kind="ours",
-        metric="mean delay at the queue",
-        unit="ms",
-        factor=1e3,
-        digits=1,
-        build=build,
-        measure=_delay,
-        limit=Limit(high=1.0, of=NAME, plus=0.005),
-        seeds=2 if quick else 10,
-        note="The RFC compares delay with that of drop-tail, and has no limit.",
-    )
-
-
-def _both(
-    key: str, section: str, title: str, build: Callable[[str, int], ac.Scenario], quick: bool
-) -> Sequence[Case]:
+def _both(key: str, section: str, title: str, build: Build, quick: bool) -> Sequence[Case]:
     return [
-        _use_case(key, section, title, build, quick),
-        _delay_case(key, section, title, build, quick),
+        _case(f"{key}-use", section, title, build, USE, quick),
+        _case(f"{key}-delay", section, title, build, DELAY, quick),
     ]
 
 
 def _alone(key: str, section: str, sender: str, title: str, quick: bool) -> Sequence[Case]:
     way = _way(title, 120, quick)
-    build = _build(way, lambda _quick, _seed: [Member(sender, "long", RTT_S)], quick)
+    build = _build(way, lambda _seed: [Member(sender, "long", RTT_S)])
     return _both(key, section, title, build, quick)
 
 
@@ -179,7 +180,7 @@ def _short(first: int, quick: bool) -> Sequence[Case]:
     title = f"Flows of 10 to 100 packets with a first window of {first}, beside a long one"
     way = _way(title, 80, quick)
 
-    def members(_quick: bool, seed: int) -> Sequence[Member]:
+    def members(seed: int) -> Sequence[Member]:
         sizes = random.Random(seed)  # noqa: S311
         return [
             Member("newreno", "long", RTT_S),
@@ -195,29 +196,23 @@ def _short(first: int, quick: bool) -> Sequence[Case]:
             ),
         ]
 
-    return [
-        Case(
-            key=f"5.1.2-short-iw{first}",
-            title=title,
-            source=f"{SOURCE} §5.1.2",
-            kind="ours",
-            metric="mean time to completion of the short flows",
-            unit="s",
-            digits=3,
-            build=_build(way, members, quick),
-            measure=_mean_completion,
-            limit=Limit(high=1.05, of=NAME),
-            seeds=2 if quick else 10,
-            note="The RFC has the times of short flows, and no limit.",
-        )
-    ]
+    metric = _Metric(
+        "mean time to completion of the short flows",
+        partial(_mean_time, names=lambda flow: flow != "long"),
+        _against(high=1.05),
+        "s",
+        digits=3,
+    )
+    build = _build(way, members)
+    return [_case(f"5.1.2-short-iw{first}", "§5.1.2", title, build, metric, quick)]
 
 
-def _mean_completion(outcome: Outcome) -> float:
+def _mean_time(outcome: Outcome, names: Callable[[str], bool]) -> float:
+    """Return the mean time of the objects of some flows that were complete."""
     times = [
         row["completed_s"] - row["requested_s"]
         for row in outcome.objects
-        if row["flow"] != "long" and row["completed_s"] is not None
+        if names(row["flow"]) and row["completed_s"] is not None
     ]
     return sum(times) / len(times) if times else float("inf")
 
@@ -236,67 +231,45 @@ def _unresponsive(load: float, quick: bool) -> Case:
             ),
         ),
     )
-    return Case(
-        key=f"5.3-unresponsive-{load:g}",
-        title=title,
-        source=f"{SOURCE} §5.3",
-        kind="ours",
-        metric="goodput of the flow over the rate",
-        unit="%",
-        factor=100,
-        digits=1,
-        build=_build(way, lambda _quick, _seed: [Member("newreno", "long", RTT_S)], quick),
-        measure=lambda outcome: outcome.goodput("long") / RATE_BPS,
-        limit=Limit(low=0.95, of=NAME),
-        seeds=2 if quick else 10,
-        note="The RFC asks whether the flow is protected, and has no limit.",
+    metric = _Metric(
+        "goodput of the flow over the rate",
+        lambda outcome: outcome.goodput("long") / RATE_BPS,
+        _against(low=0.95),
+        "%",
+        100,
     )
+    build = _build(way, lambda _seed: [Member("newreno", "long", RTT_S)])
+    return _case(f"5.3-unresponsive-{load:g}", "§5.3", title, build, metric, quick)
 
 
 def _scavenger(quick: bool) -> Case:
     title = "LEDBAT beside NewReno"
     way = _way(title, 120, quick)
     members = [Member("ledbat", "scavenger", RTT_S), Member("newreno", "other", RTT_S)]
-    return Case(
-        key="5.4-scavenger",
-        title=title,
-        source=f"{SOURCE} §5.4",
-        kind="ours",
-        metric="share of LEDBAT",
-        unit="%",
-        factor=100,
-        digits=1,
-        build=_build(way, lambda _quick, _seed: members, quick),
-        measure=lambda outcome: outcome.goodput("scavenger") / (sum(outcome.goodputs()) or 1),
-        seeds=2 if quick else 10,
-        note="The RFC has 5 ms as LEDBAT's target; here it is RFC 6817's 100 ms.",
+    metric = _Metric(
+        "share of LEDBAT",
+        lambda outcome: outcome.goodput("scavenger") / (sum(outcome.goodputs()) or 1),
+        None,
+        "%",
+        100,
     )
+    build = _build(way, lambda _seed: members)
+    note = "The RFC has 5 ms as LEDBAT's target; here it is RFC 6817's 100 ms."
+    return _case("5.4-scavenger", "§5.4", title, build, metric, quick, note)
 
 
 def _rtt(rtt_s: float, quick: bool) -> Case:
     title = f"Two NewReno flows of 100 ms and {1e3 * rtt_s:g} ms"
     way = _way(title, 160, quick)
     members = [Member("newreno", "first", RTT_S), Member("newreno", "second", rtt_s)]
-
-    def build(queue: str, seed: int) -> ac.Scenario:
-        return replace(way, queue=queue_of_text(queue)).with_(members, seed)
-
-    def evenness(outcome: Outcome) -> float:
-        return ac.metrics.jain(outcome.goodputs())
-
-    return Case(
-        key=f"6.2-rtt-{1e3 * rtt_s:g}",
-        title=title,
-        source=f"{SOURCE} §6.2",
-        kind="ours",
-        metric="Jain’s index of the two rates",
+    metric = _Metric(
+        "Jain’s index of the two rates",
+        lambda outcome: ac.metrics.jain(outcome.goodputs()),
+        _against(low=0.95),
         digits=3,
-        build=build,
-        measure=evenness,
-        limit=Limit(low=0.95, of=NAME),
-        seeds=2 if quick else 10,
-        note="The RFC compares rates, and has no limit.",
     )
+    build = _build(way, lambda _seed: members)
+    return _case(f"6.2-rtt-{1e3 * rtt_s:g}", "§6.2", title, build, metric, quick)
 
 
 BULK = tuple(Member("cubic", f"bulk{n}", RTT_S, 0.2 * n) for n in range(5))
@@ -325,33 +298,19 @@ def _mix(
         # G.711: 160 bytes every 20 ms, with 40 of headers.
         cross=(ac.CrossTraffic("bottleneck", "50 packet/s", "200 B", "periodic", name="voice"),),
     )
-    build = _build(way, lambda _quick, _seed: members, quick)
+    build = _build(way, lambda _seed: members)
 
-    def response(outcome: Outcome) -> float:
-        times = [
-            row["completed_s"] - row["requested_s"]
-            for row in outcome.objects
-            if row["flow"] == "web" and row["completed_s"] is not None
-        ]
-        return sum(times) / len(times) if times else float("inf")
-
+    metric = _Metric(
+        "mean time of a web object",
+        partial(_mean_time, names=lambda flow: flow == "web"),
+        _against(high=1.05),
+        "ms",
+        1e3,
+        0,
+    )
     return [
-        Case(
-            key=f"{key}-response",
-            title=title,
-            source=f"{SOURCE} {section}",
-            kind="ours",
-            metric="mean time of a web object",
-            unit="ms",
-            factor=1e3,
-            digits=0,
-            build=build,
-            measure=response,
-            limit=Limit(high=1.05, of=NAME),
-            seeds=2 if quick else 10,
-            note="The RFC compares with drop-tail, and has no limit.",
-        ),
-        _delay_case(key, section, title, build, quick),
+        _case(f"{key}-response", section, title, build, metric, quick),
+        _case(f"{key}-delay", section, title, build, DELAY, quick),
     ]
 
 
@@ -360,7 +319,7 @@ def _level(level: str, quick: bool) -> Sequence[Case]:
     title = f"{flows} NewReno flows: {level} congestion"
     way = _way(title, 80, quick)
     member = Member("newreno", "flow", RTT_S, count=flows, stagger_s=0.2)
-    build = _build(way, lambda _quick, _seed: [member], quick)
+    build = _build(way, lambda _seed: [member])
     return _both(f"8.2-{level}", "§8.2.2 to §8.2.4", title, build, quick)
 
 
@@ -378,7 +337,7 @@ def _capacity(key: str, every_s: float, often: str, quick: bool) -> Sequence[Cas
         ]
     )
     member = Member("newreno", "flow", RTT_S, count=5, stagger_s=0.2)
-    build = _build(way, lambda _quick, _seed: [member], quick)
+    build = _build(way, lambda _seed: [member])
     return _both(key, "§8.2.6", title, build, quick)
 
 
