@@ -246,12 +246,13 @@ fn a_request_costs_the_kernels_router_tens_of_nanoseconds() {
         for (takes_part, least) in [None, Some(&config)].into_iter().zip(&mut least) {
             let Some(mut kernel) = router(&settings(takes_part, &random)) else { return };
             // A run of 200 is short enough that the machine's other work often leaves it alone: the fifth percentile of many.
+            // The kernel waits some 10 ms before each of XDP, as it puts the program into its dispatcher.
             for (packet, least) in packets.iter().zip(least) {
-                let mut times: Vec<f64> = (0..1000)
+                let mut times: Vec<f64> = (0..200)
                     .map(|_| kernel.time(packet, 200, as_xdp).unwrap().as_nanos() as f64)
                     .collect();
                 times.sort_by(f64::total_cmp);
-                *least = times[50];
+                *least = times[10];
             }
         }
         // Half of the packets have the option whether the router takes part or not.
