@@ -55,7 +55,8 @@ def readings(
         str | None,
         typer.Option(
             metavar="READING",
-            help='Show a reading: its short name, `best`, `default`, or "axis=label; axis=label".',
+            help="Show a reading: its short name, `default`, `best` (of the search in --out, else "
+            'of the one that the study keeps), or "axis=label; axis=label".',
         ),
     ] = None,
     run: Annotated[
@@ -128,8 +129,9 @@ def _search(
 ) -> None:
     from ackclock.report import render
     from ackclock.report.figures import stage_data
+    from ackclock.studies.framework.found import FILE
     from ackclock.sweeps.readings import search_readings
-    from ackclock.sweeps.readings_found import tables
+    from ackclock.sweeps.readings_found import outcome, tables
     from ackclock.sweeps.readings_page import build
     from ackclock.writing import Folder
 
@@ -148,6 +150,7 @@ def _search(
     about = {"study": of.key, "core": _core.version(), "samples": str(samples)}
     with Folder(out, "index.html") as folder:
         stage_data(folder, made, about)
+        folder.stage(FILE, outcome(found, made).text())
         folder.stage("index.html", render(build(found, made, words)))
         folder.commit()
     if as_json:
@@ -213,16 +216,17 @@ def _tried(of: Readings[Any, Any], out: Path) -> tuple[dict[str, dict[str, str]]
 
 
 def _reading(of: Readings[Any, Any], text: str, out: Path) -> dict[str, str]:
-    from ackclock.sweeps.readings import named
+    from ackclock.sweeps.readings import named, read
 
-    known, frame = _tried(of, out)
+    known, _ = _tried(of, out)
     if text.strip() == "best":
-        from ackclock.sweeps.readings import short_id
+        from ackclock.studies.framework.found import found_in
 
-        others = [name for name in frame["reading"] if name != short_id(of.default)]
-        if not others:
+        found = found_in(out) or found_in(of.folder)
+        if found is None or not found.best:
             raise BadInput(f"best: nothing was searched in {out}, expected --out DIR of a search")
-        return known[others[0]]
+        # An axis that the study has had since then is as the study has it.
+        return read(of, "; ".join(f"{axis}={label}" for axis, label in found.reading.items()))
     return named(of, text, known)
 
 

@@ -14,7 +14,9 @@ import pytest
 import ackclock as ac
 from ackclock import _core
 from ackclock.errors import BadInput
+from ackclock.report.page import Sheet
 from ackclock.studies.framework.claims import Claim, Observation, Predicate
+from ackclock.studies.framework.found import FILE, Share, found_in, interval
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings
 from ackclock.studies.framework.simulation import BrokenRunError
@@ -291,10 +293,69 @@ def test_explained_variance() -> None:
 
 def test_intervals_of_shares() -> None:
     # Wilson's, as in Brown, Cai and DasGupta (2001): 0 of 5 up to 0.434, 5 of 5 from 0.566 on.
-    low, high = readings_found.interval(0, 5)
+    low, high = interval(0, 5)
     assert (low, high) == (0.0, pytest.approx(0.434, abs=1e-3))
-    low, high = readings_found.interval(5, 5)
+    low, high = interval(5, 5)
     assert (low, high) == (pytest.approx(0.566, abs=1e-3), pytest.approx(1.0))
+
+
+def test_what_was_found_is_kept_and_read_again(tmp_path: Path, searched: Searched) -> None:
+    found = searched[1]
+    kept = readings_found.outcome(found, readings_found.tables(found))
+    (tmp_path / FILE).write_text(kept.text(), encoding="utf-8")
+    assert found_in(tmp_path) == kept
+    # The best has a = 3, where `left` never holds, and nothing holds `never`.
+    shares = {row.claim: row.best for row in kept.statements}
+    assert shares == {"one": Share(3, 3), "two": Share(0, 3), "three": Share(0, 3)}
+    assert kept.never == ("three",)
+    assert {"a", "b"} <= set(kept.changed)
+    assert (kept.changed["a"], kept.changed["b"]) == ("3", "yes")
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_what_a_study_keeps_is_of_its_axes_and_statements(key: str) -> None:
+    of = declaration(key)
+    found = found_in(of.folder)
+    if found is None:
+        pytest.skip(f"{key} keeps no outcome of a search")
+    text = "; ".join(f"{axis}={label}" for axis, label in found.reading.items())
+    assert readings.short_id(readings.read(of, text)) == found.best
+    assert [row.claim for row in found.statements] == [claim.id for claim in of.judged]
+    pairs = [(row.claim, row.predicate) for row in found.predicates]
+    assert pairs == list(of.predicates())
+    assert found.samples >= of.budget.samples
+
+
+def test_the_report_shows_readings_beside_verdicts() -> None:
+    from ackclock.studies.framework.page import readings_section
+
+    for key in DECLARED:
+        found = found_in(declaration(key).folder)
+        if found is None:
+            continue
+        section = readings_section(found)
+        sheet = section.blocks[1]
+        assert isinstance(sheet, Sheet)
+        assert [row[0].text for row in sheet.rows] == list(found.changed)
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_the_documents_tell_what_was_found(key: str) -> None:
+    """A row of the page's first table is a statement, and its last column the best reading's."""
+    of = declaration(key)
+    found = found_in(of.folder)
+    page = (Path(__file__).parents[2] / "docs" / "studies" / f"{key}.md").read_text("utf-8")
+    table = page.partition("| the paper's statement |")[2].partition("\n\n")[0]
+    head, _, *rows = [line.strip("| ").split(" | ") for line in table.splitlines()]
+    if found is None:
+        assert "under the best single reading" not in head
+        pytest.skip(f"{key} keeps no outcome of a search")
+    assert head[-1] == "under the best single reading"
+    told = [row[-1] for row in rows]
+    shares = {row.claim: row.best.words() for row in found.statements}
+    assert told == [shares.get(claim.id, "not judged") for claim in of.claims]
+    assert f"`{found.best}`" in page
+    assert f"{found.tried:,} readings" in page
 
 
 def test_an_unknown_study_is_refused() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -116,6 +116,8 @@ class Page:
     banner_word: str = "Quick version."
     kicker: str = "a published study, run again"
     """The kind of the report, above its title."""
+    readings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The runs in which a claim holds under the best single reading, by the claim's id."""
 
 
 SYMBOLS = {"reproduced": "✓", "not reproduced": "✗", "under-specified": "≈"}

@@ -9,15 +9,16 @@ from typing import Any
 
 import polars as pl
 
+from ackclock import _core
+from ackclock.studies.framework.found import Excluded, Found, Share, StatementFound, interval
 from ackclock.sweeps.readings import FRESH, Outcome, changed, scores, short_id
 from ackclock.sweeps.studies import SIZE
 
-__all__ = ["interval", "tables"]
+__all__ = ["outcome", "tables"]
 
 #: Two predicates exclude each other if so many readings would be expected to have both, and none
 #: has: by chance alone that happens once in 150 times at the least.
 _EXPECTED = 5.0
-_Z = 1.96
 
 
 def tables(found: Outcome) -> dict[str, pl.DataFrame]:
@@ -34,14 +35,44 @@ def tables(found: Outcome) -> dict[str, pl.DataFrame]:
     }
 
 
-def interval(held: int, count: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share (Wilson)."""
-    if not count:
-        return 0.0, 1.0
-    share, z2 = held / count, _Z * _Z / count
-    middle = (share + z2 / 2) / (1 + z2)
-    half = _Z * math.sqrt(share * (1 - share) / count + z2 / (4 * count)) / (1 + z2)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+def outcome(found: Outcome, made: Mapping[str, pl.DataFrame]) -> Found:
+    """Return what the study's folder may keep of a search."""
+
+    def share(row: Mapping[str, Any], who: str) -> Share:
+        seeds = row[f"{who}_seeds"]
+        return Share(round((row[f"{who}_share"] or 0.0) * seeds), seeds)
+
+    def row_of(row: Mapping[str, Any], predicate: str, held: str, tried: str) -> StatementFound:
+        best, own = share(row, "best"), share(row, "own")
+        return StatementFound(row["claim"], predicate, best, own, row[held], row[tried])
+
+    return Found(
+        study=found.of.key,
+        core=_core.version(),
+        tried=found.tried,
+        samples=found.samples["key"].n_unique(),
+        runs=found.judged["key"].n_unique(),
+        best=found.best[0] if found.best else "",
+        reading=dict(found.readings[found.best[0]]) if found.best else {},
+        own=found.of.default,
+        statements=tuple(
+            row_of(row, "", "held", "tried") for row in made["statements"].iter_rows(named=True)
+        ),
+        predicates=tuple(
+            row_of(row, row["predicate"], "samples_held", "samples")
+            for row in made["predicates"].iter_rows(named=True)
+        ),
+        excluded=tuple(
+            Excluded(
+                f"{row['claim']}/{row['predicate']}",
+                f"{row['other_claim']}/{row['other_predicate']}",
+                row["held"],
+                row["other_held"],
+                row["expected"],
+            )
+            for row in made["excluded"].iter_rows(named=True)
+        ),
+    )
 
 
 def _sampled(found: Outcome) -> pl.DataFrame:

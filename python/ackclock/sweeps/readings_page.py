@@ -12,6 +12,7 @@ from ackclock import _core
 from ackclock.report.page import Block, Cell, Page, Prose, Section, Sheet
 from ackclock.studies import STUDIES
 from ackclock.studies.framework.claims import plain
+from ackclock.studies.framework.found import Share
 from ackclock.sweeps.readings import FRESH, Outcome, short_id
 
 __all__ = ["build", "share"]
@@ -68,11 +69,7 @@ def build(found: Outcome, tables: Mapping[str, pl.DataFrame], judged: Mapping[st
 def share(row: Mapping[str, Any], who: str) -> str:
     """Return a share on fresh seeds with its interval, in words."""
     seeds = row[f"{who}_seeds"]
-    if not seeds:
-        return "–"
-    held = round(row[f"{who}_share"] * seeds)
-    low, high = (100 * row[f"{who}_share_{end}"] for end in ("low", "high"))
-    return f"{held} of {seeds} ({low:.0f} to {high:.0f} %)"
+    return Share(round((row[f"{who}_share"] or 0.0) * seeds), seeds).with_interval()
 
 
 def _best(found: Outcome, tables: Mapping[str, pl.DataFrame], words: Mapping[str, str]) -> Section:
