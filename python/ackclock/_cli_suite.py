@@ -56,7 +56,8 @@ def suite(
         ),
     ] = "sim",
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="The runs of each case. Default: as the case says.")
+        int | None,
+        typer.Option(min=1, max=100_000, help="The runs of each case. Default: as the case says."),
     ] = None,
     out: Annotated[
         Path | None,

@@ -241,7 +241,7 @@ def _of_range(name: str, keys: tuple[str, ...], table: Mapping[str, Any], where:
     elif "count" in table:
         count = table["count"]
         if not isinstance(count, int) or isinstance(count, bool) or not 2 <= count <= _MOST_LEVELS:
-            raise BadInput(f"{where}.count: expected a whole number of at least 2")
+            raise BadInput(f"{where}.count: expected a whole number from 2 to {_MOST_LEVELS:,}")
         levels = tuple(dict.fromkeys(between.at(n / (count - 1)) for n in range(count)))
     else:
         levels = None

@@ -99,6 +99,8 @@ class Plan:
     study
         The study whose readings are its cells, in the place of a scenario; see
         :mod:`ackclock.sweeps.studies`.
+    file
+        The file that it was read from, which messages name.
     """
 
     scenario: Mapping[str, Any]
@@ -116,6 +118,7 @@ class Plan:
     title: str = ""
     search: Mapping[str, Any] = field(default_factory=dict[str, Any])
     study: str = ""
+    file: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:
@@ -148,7 +151,7 @@ class Plan:
         except ValueError as error:
             raise BadInput(f"{path}: {' '.join(str(error).split())}") from None
         try:
-            return cls.from_dict(table, path.parent)
+            return replace(cls.from_dict(table, path.parent), file=str(path))
         except BadInput as error:
             raise BadInput(f"{path}: {error}") from None
 
@@ -328,7 +331,8 @@ def _seeds(value: object, scenario: Mapping[str, Any]) -> tuple[int, ...]:
         return tuple(seeds)
     count = _count(value, "seeds")
     if not 1 <= count <= _MOST_SEEDS:
-        raise BadInput("seeds: expected a number of seeds, at least 1, or a list of them")
+        most = f"{_MOST_SEEDS:,}"
+        raise BadInput(f"seeds: expected a number of seeds, from 1 to {most}, or a list of them")
     first = scenario.get("seed", 0)
     first = first if isinstance(first, int) else 0
     return tuple(range(first, first + count))

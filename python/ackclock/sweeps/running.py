@@ -65,7 +65,10 @@ def checked(plan: Plan) -> Cells:
     """Return the cells of a plan whose keys and values can be used."""
     for name, path in plan.laws.items():
         Worker.load(name, path)
-    cells = Cells(plan)
-    cells.check()
-    Values(plan).check(cells.columns([]))
+    try:
+        cells = Cells(plan)
+        cells.check()
+        Values(plan).check(cells.columns([]))
+    except BadInput as error:
+        raise BadInput(f"{plan.file}: {error}" if plan.file else str(error)) from None
     return cells

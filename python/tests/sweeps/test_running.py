@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -232,6 +233,14 @@ def test_an_index_is_kept_and_another_build_runs_again(
     assert len(found) == 6
     assert len(found.store.rows()) == 12
     assert {each.name for each in (tmp_path / "cells").iterdir()} >= {"core=0123456789abcdef"}
+
+
+def test_a_key_that_no_scenario_has_is_told_with_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan(axes={"rttt": ["10 ms"]})), encoding="utf-8")
+    with pytest.raises(BadInput, match=re.escape(f"{path}: axes.rttt: ")):
+        ac.sweep(path, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
 
 
 def test_the_command_sweeps_and_answers(tmp_path: Path) -> None:
