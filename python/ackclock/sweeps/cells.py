@@ -113,7 +113,9 @@ class Cells:
             The first of them.
         """
         first = next(self.rows(self.frame.head(1)))
-        self._expect_some([first], "scenario")
+        # A scenario that is whole by itself is not what is wrong.
+        by_itself = _refusal(json.dumps(dict(self.plan.scenario))) is None
+        self._expect_some([first], "axes" if by_itself else "scenario")
         chosen = random.Random(0)  # noqa: S311 - which cells are tried is no secret
         for axis in self.plan.axes:
             known = self.frame[axis.name].unique(maintain_order=True).to_list()
@@ -189,8 +191,8 @@ def _settings(plan: Plan) -> pl.DataFrame:
     if sampled and not plan.samples:
         name = sampled[0].name
         raise BadInput(
-            f"axes.{name}: a range without `count` or `step` is sampled, expected `samples` in the "
-            "plan"
+            f"axes.{name}: a range without `count` or `step` is sampled, expected `samples` of at "
+            "least 1 in the plan"
         )
     size = plan.samples or 1
     for axis in plan.axes:

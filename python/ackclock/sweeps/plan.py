@@ -360,8 +360,11 @@ def _limits(value: object) -> Limits:
         raise BadInput("limits.events: expected a number above 0")
     time = table.get("time")
     memory = table.get("memory")
+    time_s = None if time is None else _core.seconds("limits.time", _text(time, "limits.time"))
+    if time_s == 0:
+        raise BadInput("limits.time: expected a time above 0")
     return Limits(
-        None if time is None else _core.seconds("limits.time", _text(time, "limits.time")),
+        time_s,
         None if memory is None else _bytes(_text(memory, "limits.memory")),
         None if events is None else float(events),
     )

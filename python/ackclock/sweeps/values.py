@@ -26,6 +26,11 @@ _FROM = re.compile(
     r"\s*(?P<what>.+?)\s+from\s+(?P<table>\w+)(?:\s+where\s+(?P<where>.+?))?\s*",
     re.IGNORECASE | re.DOTALL,
 )
+_AGGREGATE = re.compile(
+    r"\b(avg|corr|covar|first|last|max|mean|median|min|quantile\w*|stdev|stddev\w*|sum|var\w*)\s*\(",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"\bcount\s*\(", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -75,12 +80,22 @@ class Value:
         except (pl.exceptions.PolarsError, TypeError) as error:
             raise BadInput(f"values.{self.name}: `{text}`: {first_line(error)}") from None
 
-    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the value of each cell that has rows: columns ``cell`` and the name."""
+    @property
+    def counts(self) -> bool:
+        """True if it has a value where there is no row: it counts rows, and sums nothing up."""
+        return bool(_COUNT.search(self.what)) and not _AGGREGATE.search(self.what)
+
+    def of(self, rows: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+        """Return ``cells`` with the value of each; none of one without rows, but for counts."""
         try:
             if self.condition is not None:
                 rows = rows.filter(self.condition)
-            return rows.group_by("cell", maintain_order=True).agg(self.expression)
+            found = rows.group_by("cell", maintain_order=True).agg(self.expression)
+            cells = cells.join(found, on="cell", how="left", maintain_order="left")
+            if self.counts:
+                (without,) = rows.clear().select(self.expression)[self.name]
+                cells = cells.with_columns(pl.col(self.name).fill_null(without))
+            return cells
         except pl.exceptions.ColumnNotFoundError as error:
             word = unknown_column(error)
             known = [name for name in rows.columns if name != "cell"]
@@ -88,7 +103,10 @@ class Value:
                 f"values.{self.name}: {self.table} has no column `{word}`{nearest(word, known)}"
             ) from None
         except pl.exceptions.PolarsError as error:
-            raise BadInput(f"values.{self.name}: {first_line(error)}") from None
+            said = first_line(error)
+            if "subplan" in said:
+                said = "a SELECT within it, expected an expression over the rows of a cell"
+            raise BadInput(f"values.{self.name}: {said}") from None
 
 
 class Values:
@@ -125,7 +143,7 @@ class Values:
     def reduce(self, run: Run, cells: pl.DataFrame) -> pl.DataFrame:
         """Return ``cells`` with a column a value; ``cell`` counts the runs of ``run``.
 
-        A cell without rows has none of the value.
+        A cell without rows has none of the value, as in SQL, but for counts, which are 0.
         """
         tables = {name: self._rows(run, name) for name in self.tables}
         cells = cells.with_columns(pl.col("cell").cast(pl.Int64))
@@ -133,9 +151,7 @@ class Values:
             if value.table is None:
                 cells = self._derived(value, cells)
             else:
-                cells = cells.join(
-                    value.of(tables[value.table]), on="cell", how="left", maintain_order="left"
-                )
+                cells = value.of(tables[value.table], cells)
         return cells
 
     def _derived(self, value: Value, cells: pl.DataFrame) -> pl.DataFrame:

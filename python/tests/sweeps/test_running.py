@@ -101,6 +101,11 @@ def test_values_take_conditions_measures_and_one_another(tmp_path: Path) -> None
         "share": "a_bps / (a_bps + b_bps)",
         "of_rate": 'a_bps / "rate_bps"',
         "none": "SUM(goodput_bps) FROM flows WHERE flow = 'c'",
+        # As in SQL: a count of no rows is 0, and what is summed up over no rows is nothing.
+        "no_rows": "COUNT(*) FROM flows WHERE flow = 'c'",
+        "rows": "COUNT(goodput_bps) FROM flows",
+        "twice": "2 * COUNT(*) + 1 FROM flows WHERE flow = 'c'",
+        "mean": "SUM(goodput_bps) / COUNT(*) FROM flows WHERE flow = 'c'",
     }
     axes = {"rate": ["2 Mbit/s"]}
     found = ac.sweep(
@@ -115,6 +120,7 @@ def test_values_take_conditions_measures_and_one_another(tmp_path: Path) -> None
     assert row["share"] == late["a"] / (late["a"] + late["b"])
     assert row["of_rate"] == late["a"] / 2e6
     assert row["none"] is None
+    assert [row[name] for name in ("no_rows", "rows", "twice", "mean")] == [0, 2, 1, None]
 
 
 def test_cells_that_cannot_be_run_are_rows_with_a_reason(tmp_path: Path) -> None:
