@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ackclock.sweeps import Forecast, Progress
+    from ackclock.sweeps.results import Plot, SweepResults
 
 __all__ = ["results", "sweep"]
 
@@ -166,7 +167,9 @@ def results(
     ] = None,
     panel: Annotated[str | None, typer.Option(help="The column of panels.")] = None,
     label: Annotated[str | None, typer.Option(help="The name of the value in the figure.")] = None,
-    factor: Annotated[float, typer.Option(help="A factor to the value, such as 1e-6.")] = 1.0,
+    factor: Annotated[
+        float | None, typer.Option(help="A factor to the value, such as 1e-6; default: 1.")
+    ] = None,
     into: Annotated[
         Path | None,
         typer.Option(
@@ -197,19 +200,18 @@ def results(
     ]  # fmt: skip
     if len(asked) > 1:
         raise BadInput(f"{asked[1]}: stands beside {asked[0]}, expected one of them")
+    drawing = {
+        "value": value, "x": x, "by": by, "panel": panel, "label": label, "factor": factor,
+    }  # fmt: skip
+    drawing = {name: given for name, given in drawing.items() if given is not None}
+    if plot is None and drawing:
+        raise BadInput(f"--{next(iter(drawing))}: stands without --plot")
     if cell is not None:
         print(found.scenario(cell))
     elif compact:
         printing.tell(f"{found.compact():,} parts were brought together.")
     elif plot is not None:
-        if value is None or into is None:
-            raise BadInput("--plot: expected --value and --out beside it")
-        from ackclock.plots import save
-
-        save(
-            found.plot(plot, value=value, x=x, by=by, panel=panel, label=label, factor=factor), into
-        )
-        printing.tell(f"The figure: {into}")
+        _draw(found, plot, drawing, into)
     elif sql is not None or pivot is not None:
         frame = found.sql(sql) if sql is not None else found.pivot(*(pivot or ("", "", "")), how)
         _tell_frame(frame, into, as_json=as_json)
@@ -219,6 +221,15 @@ def results(
         printing.print_json(found.summary())
     else:
         _tell_summary(found.summary())
+
+
+def _draw(found: SweepResults, kind: Plot, drawing: Mapping[str, Any], out: Path | None) -> None:
+    if "value" not in drawing or out is None:
+        raise BadInput("--plot: expected --value and --out beside it")
+    from ackclock.plots import save
+
+    save(found.plot(kind, **drawing), out)
+    printing.tell(f"The figure: {out}")
 
 
 def _tell_frame(frame: pl.DataFrame, out: Path | None, *, as_json: bool) -> None:

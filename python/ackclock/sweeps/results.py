@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -26,6 +29,16 @@ PLOTS: tuple[Plot, ...] = get_args(Plot)
 
 #: Functions that bring the cells of a pair together.
 _REDUCED = ("mean", "median", "min", "max", "sum", "std", "count")
+#: The columns of settings that a figure needs, and those that it may have.
+_NEEDED: Mapping[Plot, tuple[str, ...]] = {
+    "lines": ("x",), "map": ("x", "by"), "cdf": (), "panels": ("x", "panel"),
+}  # fmt: skip
+_TAKEN: Mapping[Plot, tuple[str, ...]] = {
+    "lines": ("x", "by"), "map": ("x", "by"), "cdf": ("by",), "panels": ("x", "by", "panel"),
+}  # fmt: skip
+#: A question reads, and reads the tables of the store alone: Polars' SQL could open any file.
+_QUESTION = re.compile(r"\s*(select|with|from|show|explain)\b", re.IGNORECASE)
+_OPENS = re.compile(r"\b((?:read|scan)_\w+)\s*\(", re.IGNORECASE)
 _SHOWN_ROWS = 20
 
 
@@ -91,6 +104,11 @@ class SweepResults:
         BadInput
             The question is none, or names a column that there is not.
         """
+        if not _QUESTION.match(query):
+            raise BadInput("sql: expected a question, such as `SELECT * FROM cells`")
+        opens = _OPENS.search(query)
+        if opens is not None:
+            raise BadInput(f"sql: `{opens[1]}` opens a file, expected the tables of the store")
         tables: dict[str, Any] = {name: self.table(name) for name in self.store.names()}
         try:
             with pl.SQLContext({"cells": self.frame, **tables}, eager=True) as context:
@@ -112,8 +130,12 @@ class SweepResults:
             pair.
         """
         if how not in _REDUCED:
-            raise BadInput(f"pivot: `{how}`{nearest(how, _REDUCED)}")
+            raise BadInput(f"pivot: `{how}` brings no cells together{nearest(how, _REDUCED)}")
         self._expect("pivot", row, column, value)
+        if len({row, column, value}) < 3:
+            raise BadInput("pivot: expected three columns")
+        if how not in ("min", "max", "count"):
+            self._expect_numbers("pivot", value)
         reduced: pl.Expr = getattr(pl.col(value).drop_nulls(), how)()
         known = self.frame.group_by(row, column, maintain_order=True).agg(reduced)
         order = known[row].unique(maintain_order=True).to_frame()
@@ -155,12 +177,16 @@ class SweepResults:
 
         if kind not in PLOTS:
             raise BadInput(f"plot: `{kind}` is no figure{nearest(kind, PLOTS)}")
-        needs = {"lines": ("x",), "map": ("x", "by"), "cdf": (), "panels": ("x", "panel")}[kind]
         given = {"x": x, "by": by, "panel": panel}
-        for need in needs:
-            if given[need] is None:
-                raise BadInput(f"plot: `{kind}` needs `{need}`, a column of settings")
+        for name, column in given.items():
+            if column is None and name in _NEEDED[kind]:
+                raise BadInput(f"plot: `{kind}` needs `{name}`, a column of settings")
+            if column is not None and name not in _TAKEN[kind]:
+                raise BadInput(f"plot: `{kind}` has no `{name}`")
+        if not math.isfinite(factor):
+            raise BadInput(f"plot: factor: {factor}, expected a finite number")
         self._expect("plot", value, *(name for name in given.values() if name is not None))
+        self._expect_numbers("plot", value)
         table = self.frame.filter(pl.col("status") == "ok")
         if kind == "cdf":
             table = table.with_columns(pl.col(value).cast(pl.Float64) * factor)
@@ -221,6 +247,11 @@ class SweepResults:
         for name in names:
             if name not in self.frame.columns:
                 raise BadInput(f"{caller}: no column `{name}`{nearest(name, self.frame.columns)}")
+
+    def _expect_numbers(self, caller: str, name: str) -> None:
+        kind = self.frame[name].dtype
+        if not (kind.is_numeric() or isinstance(kind, pl.Boolean | pl.Null)):
+            raise BadInput(f"{caller}: the column `{name}` has texts, expected numbers")
 
     def __len__(self) -> int:
         """Return the number of cells that are finished."""

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,11 @@ def run_of(folder: Path, **change: Any) -> tuple[SweepResults, int]:
     told: list[Progress] = []
     found = ac.sweep(plan(**change), folder, progress=told.append)
     return found, told[-1].ran if told else 0
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> SweepResults:
+    return ac.sweep(plan(seeds=1), tmp_path_factory.mktemp("asked"))
 
 
 def test_a_sweep_has_the_numbers_of_its_runs(tmp_path: Path) -> None:
@@ -239,6 +245,45 @@ def test_an_index_is_kept_and_another_build_runs_again(
     assert len(found) == 6
     assert len(found.store.rows()) == 12
     assert {each.name for each in (tmp_path / "cells").iterdir()} >= {"core=0123456789abcdef"}
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda found: found.pivot("rtt", "rtt", "goodput_bps"), "pivot: expected three columns"),
+        (
+            lambda found: found.pivot("rtt", "seed", "status"),
+            "pivot: the column `status` has texts",
+        ),
+        (
+            lambda found: found.pivot("rtt", "seed", "goodput_bps", "meen"),
+            "pivot: `meen` brings no cells together (did you mean `mean`?)",
+        ),
+        (
+            lambda found: found.plot(value="status", x="rtt_s"),
+            "plot: the column `status` has texts",
+        ),
+        (lambda found: found.plot("cdf", value="goodput_bps", x="rtt_s"), "plot: `cdf` has no `x`"),
+        (
+            lambda found: found.plot(value="goodput_bps", x="rtt_s", factor=float("nan")),
+            "plot: factor: nan, expected a finite number",
+        ),
+        (lambda found: found.sql("DROP TABLE cells"), "sql: expected a question"),
+        (lambda found: found.sql(""), "sql: expected a question"),
+        (
+            lambda found: found.sql("SELECT * FROM read_csv('/etc/hostname')"),
+            "sql: `read_csv` opens a file, expected the tables of the store",
+        ),
+    ],
+    ids=range(9),
+)
+def test_a_question_that_has_no_answer_is_told_in_a_line(
+    asked: SweepResults, ask: Callable[[SweepResults], object], words: str
+) -> None:
+    with pytest.raises(BadInput) as error:
+        ask(asked)
+    assert str(error.value).startswith(words)
+    assert "\n" not in str(error.value)
 
 
 def test_a_key_that_no_scenario_has_is_told_with_its_file(tmp_path: Path) -> None:
