@@ -34,11 +34,13 @@ if [ "$WHAT" = test ]; then
     export CHROMIUM
 fi
 
-cargo build --locked --package ackclock-web --lib --target "$TARGET" --profile web
+cargo rustc --locked --package ackclock-web --lib --crate-type cdylib --target "$TARGET" --profile web
 if [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
     npm --prefix web ci --silent || lack "npm cannot install the packages (npm --prefix web ci says why)"
 fi
 npm --prefix web run --silent build -- --logLevel warn
+# The page without the core, for `ackclock serve`, goes into the package with the next `make build`.
+cp web/dist/serve.html python/ackclock/serve/page.html
 packed=$(gzip --best --stdout web/dist/index.html | wc -c)
 echo "web/dist/index.html: $packed bytes compressed"
 [ "$packed" -lt 2000000 ] || {
