@@ -38,9 +38,10 @@ cargo rustc --locked --package ackclock-web --lib --crate-type cdylib --target "
 if [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
     npm --prefix web ci --silent || lack "npm cannot install the packages (npm --prefix web ci says why)"
 fi
-npm --prefix web run --silent build -- --logLevel warn
+(cd web && npx vite build --logLevel warn && npx vite build --config vite.view.config.ts --logLevel warn)
 # The page without the core, for `ackclock serve`, goes into the package with the next `make build`.
 cp web/dist/serve.html python/ackclock/serve/page.html
+cp web/dist/view/view.{js,css} python/ackclock/notebook/
 packed=$(gzip --best --stdout web/dist/index.html | wc -c)
 echo "web/dist/index.html: $packed bytes compressed"
 [ "$packed" -lt 2000000 ] || {

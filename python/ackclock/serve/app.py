@@ -26,9 +26,9 @@ from starlette.websockets import WebSocketDisconnect
 import ackclock
 from ackclock.errors import BadInput, MissingPackageError
 from ackclock.serve import captures, stores
-from ackclock.serve.folder import Outside, Served
-from ackclock.serve.guard import App, Guard
-from ackclock.serve.jobs import Forbidden, Job, Jobs, TooMany
+from ackclock.serve.folder import OutsideError, Served
+from ackclock.serve.guard import App, Guard, TooMuchError
+from ackclock.serve.jobs import ForbiddenError, Job, Jobs, TooManyError
 from ackclock.serve.page import MISSING, POLICY_OF_FILES, page, policy
 from ackclock.serve.sweeps import Sweeps
 
@@ -42,7 +42,7 @@ _LOOK_S = 0.2
 _BYTES = "application/octet-stream"
 
 
-class _NotFound(Exception):
+class _NotFoundError(Exception):
     """There is nothing at an address; its text is one line."""
 
 
@@ -61,11 +61,13 @@ def _told(
             return await answer(*given, **named)
         except BadInput as error:
             return _line(422, error)
-        except (Forbidden, Outside) as error:
+        except (ForbiddenError, OutsideError) as error:
             return _line(404 if "no such" in str(error) else 403, error)
-        except _NotFound as error:
+        except _NotFoundError as error:
             return _line(404, error)
-        except TooMany:
+        except TooMuchError as error:
+            return _line(413, error)
+        except TooManyError:
             return _line(429, "too many runs are under way: wait for some, or cancel them")
         except MissingPackageError as error:
             return _line(501, error)
@@ -132,13 +134,13 @@ class Laboratory:
             app.add_api_route(path, _told(answer), methods=[method], response_model=None)
         app.add_api_websocket_route("/api/runs/{name}/follow", self._follow)
 
-    async def _page(self, request: Request) -> Response:
+    async def _page(self) -> Response:
         found = page()
         if found is None:
             return _line(501, MISSING)
         return HTMLResponse(found, headers={"content-security-policy": policy()})
 
-    async def _state(self, request: Request) -> Response:
+    async def _state(self) -> Response:
         return JSONResponse(
             {
                 "version": ackclock.__version__,
@@ -159,7 +161,7 @@ class Laboratory:
                 gone.set()
         return Response(await answer, media_type=_BYTES)
 
-    async def _runs(self, request: Request) -> Response:
+    async def _runs(self) -> Response:
         return JSONResponse([job.told() for job in self.jobs.known()])
 
     async def _begin(self, request: Request) -> Response:
@@ -179,22 +181,22 @@ class Laboratory:
     def _known(self, name: str) -> Job:
         job = self.jobs.find(name)
         if job is None:
-            raise _NotFound("no such run: the server may have been started anew")
+            raise _NotFoundError("no such run: the server may have been started anew")
         return job
 
-    async def _run(self, request: Request, name: str) -> Response:
+    async def _run(self, name: str) -> Response:
         job = self._known(name)
         return JSONResponse({**job.told(), "text": job.text, "watch": job.watch})
 
-    async def _result(self, request: Request, name: str) -> Response:
+    async def _result(self, name: str) -> Response:
         job = self._known(name)
         if job.error is not None:
             raise BadInput(job.error)
         if job.result is None:
-            raise _NotFound(f"the run has no result: it is {job.state}")
+            raise _NotFoundError(f"the run has no result: it is {job.state}")
         return Response(job.result, media_type=_BYTES)
 
-    async def _cancel(self, request: Request, name: str) -> Response:
+    async def _cancel(self, name: str) -> Response:
         job = self._known(name)
         self.jobs.cancel(job)
         return JSONResponse(job.told())
@@ -210,7 +212,7 @@ class Laboratory:
             await _tell(socket, job, int(begin) if begin.isdecimal() else 0)
             await socket.close()
 
-    async def _folder(self, request: Request) -> Response:
+    async def _folder(self) -> Response:
         found = await run_in_threadpool(self._served.found)
         return JSONResponse({**vars(found), "sweeps": self.sweeps.told()})
 
@@ -246,7 +248,7 @@ class Laboratory:
     async def _stop_sweep(self, request: Request) -> Response:
         name = request.query_params.get("store", "")
         if not await run_in_threadpool(self.sweeps.cancel, name):
-            raise _NotFound(f"no such sweep: `{name}` is not run by this server")
+            raise _NotFoundError(f"no such sweep: `{name}` is not run by this server")
         return JSONResponse(self.sweeps.told())
 
     async def _capture(self, request: Request) -> Response:
@@ -254,10 +256,10 @@ class Laboratory:
         answer = await run_in_threadpool(captures.segments, path)
         return Response(answer, media_type=_BYTES)
 
-    async def _file(self, request: Request, path: str) -> Response:
+    async def _file(self, path: str) -> Response:
         found = self._served.inside(path)
         if not found.is_file():
-            raise _NotFound(f"`{quote(path)}`: no such file")
+            raise _NotFoundError(f"`{quote(path)}`: no such file")
         kind, _ = mimetypes.guess_type(found.name)
         headers = {"content-security-policy": POLICY_OF_FILES}
         return FileResponse(found, media_type=kind or _BYTES, headers=headers)

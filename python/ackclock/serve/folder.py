@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Found", "Outside", "Served"]
+__all__ = ["Found", "OutsideError", "Served"]
 
 #: The most entries that are looked at, and how deep.
 _MOST_ENTRIES = 20_000
@@ -17,7 +17,7 @@ _DEEPEST = 6
 _MOST_TEXT = 4_000_000
 
 
-class Outside(Exception):
+class OutsideError(Exception):
     """A path that is none of the folder's; its text is one line."""
 
 
@@ -63,18 +63,18 @@ class Served:
 
         Raises
         ------
-        Outside
+        OutsideError
             It lies outside, or there is none.
         """
         shown = "".join(sign if sign.isprintable() else "?" for sign in name[:200])
         if "\0" in name or Path(name).is_absolute():
-            raise Outside(f"`{shown}` lies outside of the folder that is served")
+            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
         try:
             path = (self.root / name).resolve()
         except (OSError, RuntimeError):
-            raise Outside(f"`{shown}`: no such file") from None
+            raise OutsideError(f"`{shown}`: no such file") from None
         if not path.is_relative_to(self.root):
-            raise Outside(f"`{shown}` lies outside of the folder that is served")
+            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
         return path
 
     def text(self, name: str) -> str:
@@ -82,18 +82,18 @@ class Served:
 
         Raises
         ------
-        Outside
+        OutsideError
             There is none, or it is no text of a length that is shown.
         """
         path = self.inside(name)
         try:
             if not path.is_file():
-                raise Outside(f"`{name}`: no such file")
+                raise OutsideError(f"`{name}`: no such file")
             if path.stat().st_size > _MOST_TEXT:
-                raise Outside(f"`{name}` is larger than {_MOST_TEXT:,} bytes")
+                raise OutsideError(f"`{name}` is larger than {_MOST_TEXT:,} bytes")
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            raise Outside(f"`{name}` cannot be read as text") from None
+            raise OutsideError(f"`{name}` cannot be read as text") from None
 
     def found(self) -> Found:
         """Look at the folder, and at those in it."""

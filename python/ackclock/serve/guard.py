@@ -13,7 +13,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
-__all__ = ["MOST_BYTES", "Guard"]
+__all__ = ["MOST_BYTES", "App", "Guard", "TooMuchError"]
 
 #: The most bytes of a request.
 MOST_BYTES = 10_000_000
@@ -32,8 +32,8 @@ _HEADERS = (
 )
 
 
-class _TooMuch(Exception):
-    """The body of a request is longer than what is read."""
+class TooMuchError(Exception):
+    """The body of a request is longer than what is read; its text is one line."""
 
 
 class Guard:
@@ -63,7 +63,9 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         if scope["type"] == "http" and scope["path"] == "/" and self._is_link(scope, headers):
             await self._let_in(send)
             return
@@ -98,6 +100,10 @@ class Guard:
             return 421, f"this server is {min(self._hosts)}, not `{_plain(host)}`"
         if any(scope["path"].startswith(path) for path in self._open):
             return None if scope["method"] in {"GET", "HEAD"} else (405, "this is only read")
+        return self._stranger(host, headers) or _length(headers)
+
+    def _stranger(self, host: str, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Return the refusal of a request that is not of this server's page."""
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}", f"https://{host}"}:
             return 403, f"the request comes from `{_plain(origin)}`, expected this server's page"
@@ -105,11 +111,6 @@ class Guard:
             return 403, "the request comes from another site, expected this server's page"
         if not any(self._is_token(given) for given in self._tokens(headers)):
             return 401, "the token is missing or wrong: open the link that `ackclock serve` printed"
-        length = headers.get("content-length", "0")
-        if not length.isdecimal():
-            return 400, "content-length: expected a number of bytes"
-        if int(length) > MOST_BYTES:
-            return 413, _too_much(f"of {int(length):,} bytes")
         return None
 
     def _tokens(self, headers: dict[str, str]) -> Iterable[str]:
@@ -131,7 +132,7 @@ class Guard:
             if message["type"] == "http.request":
                 read += len(message.get("body", b""))
                 if read > MOST_BYTES:
-                    raise _TooMuch
+                    raise TooMuchError(_too_much("of more"))
             return message
 
         async def sealed(message: Message) -> None:
@@ -143,9 +144,19 @@ class Guard:
 
         try:
             await self._app(scope, counted, sealed)
-        except _TooMuch:
+        except TooMuchError as error:
             if not begun:
-                await _refuse(scope, receive, send, 413, _too_much("of more"))
+                await _refuse(scope, receive, send, 413, str(error))
+
+
+def _length(headers: dict[str, str]) -> tuple[int, str] | None:
+    """Return the refusal of a request that says that it is too long."""
+    length = headers.get("content-length", "0")
+    if not length.isdecimal():
+        return 400, "content-length: expected a number of bytes"
+    if int(length) > MOST_BYTES:
+        return 413, _too_much(f"of {int(length):,} bytes")
+    return None
 
 
 def _too_much(of: str) -> str:

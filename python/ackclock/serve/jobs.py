@@ -24,7 +24,7 @@ from typing import Any
 from ackclock import _core
 from ackclock.errors import BadInput
 
-__all__ = ["Forbidden", "Job", "Jobs", "TooMany", "header_of"]
+__all__ = ["ForbiddenError", "Job", "Jobs", "TooManyError", "header_of"]
 
 #: The most runs that wait or go on at once, and that are known.
 _MOST_UNDER_WAY = 64
@@ -35,15 +35,15 @@ _MOST_KEPT = 1_000_000_000
 _LIVE_EVERY = "10 ms"
 
 
-class Forbidden(Exception):
+class ForbiddenError(Exception):
     """Something that is not done for a page; its text is one line."""
 
 
-class TooMany(Exception):
+class TooManyError(Exception):
     """There are too many runs under way."""
 
 
-class _Cancelled(Exception):
+class _CancelledError(Exception):
     """Nobody waits for a run any more."""
 
 
@@ -149,19 +149,19 @@ class Jobs:
 
         Raises
         ------
-        Forbidden
+        ForbiddenError
             Nobody waits for it any more.
         """
 
         def check(_: float) -> None:
             if self._stopped.is_set() or (gone is not None and gone.is_set()):
-                raise _Cancelled
+                raise _CancelledError
 
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._asked, self._answer, request, check)
-        except _Cancelled:
-            raise Forbidden("interrupted") from None
+        except _CancelledError:
+            raise ForbiddenError("interrupted") from None
 
     def _answer(self, request: dict[str, Any], progress: Callable[[float], None]) -> bytes:
         return _core.answer(json.dumps(request), self._root, progress)
@@ -173,19 +173,19 @@ class Jobs:
         ------
         BadInput
             The scenario is none that can be run.
-        Forbidden
+        ForbiddenError
             It names a program.
-        TooMany
+        TooManyError
             There are too many under way.
         """
         if sum(not job.over for job in self._known.values()) >= _MOST_UNDER_WAY:
-            raise TooMany
+            raise TooManyError
         read = header_of(await self.ask({"do": "read", "text": {"file": file, "text": text}}))
         if "error" in read:
             raise BadInput(read["error"])
         programs = _core.programs_asked(json.dumps(read["tree"]))
         if programs:
-            raise Forbidden(
+            raise ForbiddenError(
                 f"the scenario would run a program ({programs[0]}): the page runs none; use "
                 "`ackclock run --on live --allow-programs` if you trust it"
             )
@@ -238,10 +238,10 @@ class Jobs:
         began = time.monotonic()
         try:
             if job.cancelled.is_set():
-                raise _Cancelled
+                raise _CancelledError
             tell(state="running")
             done = self._lived(job, tree, tell) if job.on == "live" else self._simulated(job, tell)
-        except (_Cancelled, KeyboardInterrupt):
+        except (_CancelledError, KeyboardInterrupt):
             done = {"state": "cancelled"}
         except (BadInput, OSError, RuntimeError) as error:
             done = {"state": "failed", "error": " ".join(str(error).split())}
@@ -250,7 +250,7 @@ class Jobs:
     def _simulated(self, job: Job, tell: Callable[..., None]) -> dict[str, Any]:
         def progress(reached_s: float) -> None:
             if job.cancelled.is_set():
-                raise _Cancelled
+                raise _CancelledError
             tell(reached_s=reached_s)
 
         text = {"file": job.file, "text": job.text}
@@ -265,9 +265,11 @@ class Jobs:
 
         def rows(run: _core.Run) -> None:
             if job.cancelled.is_set():
-                raise _Cancelled
+                raise _CancelledError
             reached_s = min(time.monotonic() - began, job.duration_s)
-            some = any(len(table) for table in (run.flow_samples, run.link_samples, run.flow_events))
+            some = any(
+                len(table) for table in (run.flow_samples, run.link_samples, run.flow_events)
+            )
             tell(reached_s=reached_s, part=_core.answer_of(run) if some else None)
 
         ours = [sys.executable, "-m", "ackclock.cli"]

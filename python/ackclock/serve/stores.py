@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.errors import BadInput
-from ackclock.serve.folder import Outside, Served
+from ackclock.serve.folder import OutsideError, Served
 from ackclock.serve.sweeps import check_plan
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _read(served: Served, path: Path) -> SweepResults:
         check_plan(served, path / "plan.json")
     found = results(path)
     if not all(part.resolve().is_relative_to(served.root) for part in path.rglob("*.parquet")):
-        raise Outside(f"`{path.name}` has links to files outside of the folder that is served")
+        raise OutsideError(f"`{path.name}` has links to files outside of the folder that is served")
     return found
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 from ackclock import _core
 from ackclock.errors import BadInput
 from ackclock.serve.folder import Served
-from ackclock.serve.jobs import Forbidden
+from ackclock.serve.jobs import ForbiddenError
 
 __all__ = ["Sweeps", "check_plan"]
 
@@ -52,7 +52,7 @@ class Sweeps:
         ------
         BadInput
             The plan is none.
-        Forbidden
+        ForbiddenError
             The plan asks for more than simulations.
         """
         from ackclock.sweeps import Plan  # noqa: PLC0415 - takes half a second
@@ -64,7 +64,9 @@ class Sweeps:
         check_plan(self._served, file)
         read = Plan.from_file(file)
         if read.on != "sim" or read.study or read.laws:
-            raise Forbidden("the page runs sweeps of simulations; use `ackclock sweep` for others")
+            raise ForbiddenError(
+                "the page runs sweeps of simulations; use `ackclock sweep` for others"
+            )
         known = self._known.get(store)
         going = [one for one in self._known.values() if one.process.poll() is None]
         if known is not None and known in going:
@@ -125,7 +127,7 @@ def check_plan(served: Served, file: Path) -> None:
     ------
     BadInput
         It is no plan, or its scenario none.
-    Forbidden
+    ForbiddenError
         It names such a file, or could.
     """
     text = served.text(file.relative_to(served.root).as_posix())
@@ -148,7 +150,9 @@ def check_plan(served: Served, file: Path) -> None:
     if error is not None:
         raise BadInput(error)
     if _READS.search(json.dumps(plan)) or _names_a_file(plan.get("axes")):
-        raise Forbidden(f"{file.name}: its axes or values would read files; use `ackclock sweep`")
+        raise ForbiddenError(
+            f"{file.name}: its axes or values would read files; use `ackclock sweep`"
+        )
 
 
 def _names_a_file(axes: object) -> bool:
