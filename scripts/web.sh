@@ -51,6 +51,10 @@ echo "web/dist/index.html: $packed bytes compressed"
 [ "$WHAT" = test ] || exit 0
 
 npm --prefix web run --silent check
+# The installed package gets the page, too, which the tests of `ackclock serve` open.
+for installed in .venv/lib/python3*/site-packages/ackclock; do
+    [ -d "$installed/serve" ] && cp web/dist/serve.html "$installed/serve/page.html"
+done
 # The core in WebAssembly against the same core as a program.
 answers=$(mktemp -d)
 trap 'rm -rf "$answers"' EXIT
