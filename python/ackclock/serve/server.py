@@ -50,7 +50,9 @@ def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
     """
     if not folder.is_dir():
         raise BadInput(f"{folder}: no such folder")
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # asyncio turns Nagle's algorithm off where the protocol is said: an answer would wait 40 ms for
+    # the delayed ACK of its head.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     with listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
