@@ -36,8 +36,8 @@ def serve(
         printing.tell(f"The laboratory of {folder.resolve()}, until Ctrl-C:")
         print(link, flush=True)
         if browser:
-            import webbrowser
+            from webbrowser import open_new_tab
 
-            webbrowser.open(link)
+            open_new_tab(link)
 
     run(folder, port, tell)

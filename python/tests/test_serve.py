@@ -465,3 +465,38 @@ def test_a_folder_that_is_none_is_told_in_a_line(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "no such folder" in done.stderr
+
+
+@live
+@untimed
+@pytest.mark.slow
+def test_an_interrupt_ends_a_live_run_and_a_sweep(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL.replace('"5 s"', '"500 s"'), encoding="utf-8")
+    plan = PLAN.replace("seeds = 3", "seeds = 1000")
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    laboratory = started(tmp_path)
+    with laboratory.client() as client:
+        run = begun(client, LIVE.replace('"3 s"', '"60 s"'), on="live")
+        begun_sweep = client.post("/api/sweeps", json={"plan": "plan.toml", "store": "store"})
+        assert begun_sweep.status_code == 201, begun_sweep.text
+        deadline = time.monotonic() + 30
+        while client.get(f"/api/runs/{run}").json()["parts"] == 0 or len(naming(tmp_path)) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    code, errors = ended(laboratory)
+    assert (code, errors) == (130, "ackclock: interrupted\n")
+    assert naming(tmp_path) == []
+    assert not list(tmp_path.rglob(".*"))
+
+
+def naming(folder: Path) -> list[str]:
+    """Return the commands of the processes whose arguments name a folder."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            command = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(folder).encode() in command:
+            found.append(command.decode(errors="replace"))
+    return found

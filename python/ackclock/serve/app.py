@@ -46,8 +46,31 @@ class _NotFoundError(Exception):
     """There is nothing at an address; its text is one line."""
 
 
+#: The errors that are told, and their status.
+_STATUS: dict[type[Exception], int] = {
+    BadInput: 422,
+    ForbiddenError: 403,
+    OutsideError: 403,
+    _NotFoundError: 404,
+    TooMuchError: 413,
+    TooManyError: 429,
+    MissingPackageError: 501,
+}
+
+
 def _line(status: int, text: object) -> Response:
     return PlainTextResponse(" ".join(str(text).split()) + "\n", status)
+
+
+def _refusal(error: Exception) -> Response:
+    """Return the line of an error, with its status."""
+    text = str(error)
+    status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+    if isinstance(error, TooManyError):
+        text = "too many runs are under way: wait for some, or cancel them"
+    if isinstance(error, OutsideError) and "no such" in text:
+        status = 404
+    return _line(status, text)
 
 
 def _told(
@@ -59,18 +82,8 @@ def _told(
     async def lined(*given: Any, **named: Any) -> Response:
         try:
             return await answer(*given, **named)
-        except BadInput as error:
-            return _line(422, error)
-        except (ForbiddenError, OutsideError) as error:
-            return _line(404 if "no such" in str(error) else 403, error)
-        except _NotFoundError as error:
-            return _line(404, error)
-        except TooMuchError as error:
-            return _line(413, error)
-        except TooManyError:
-            return _line(429, "too many runs are under way: wait for some, or cancel them")
-        except MissingPackageError as error:
-            return _line(501, error)
+        except tuple(_STATUS) as error:
+            return _refusal(error)
 
     return lined
 
