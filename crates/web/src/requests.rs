@@ -4,10 +4,11 @@ use std::path::Path;
 
 use ackclock_input::{BadInput, Folder, from_text, to_json};
 use ackclock_results::{CaptureFault, Recorder, Tables, check_conservation, choose};
-use ackclock_sim::scenario::{Direction, Every, Probe, Topology};
+use ackclock_sim::scenario::{Direction, Every, Flow, Probe, Topology, What};
 use ackclock_sim::{
     Budget, Engine, LoadSearch, Meter, Names, Run, Scenario, ScenarioError, simulate_metered,
 };
+use ackclock_tcp::growth::{AnyGrowth, Growth as _};
 use ackclock_units::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -174,8 +175,21 @@ fn stopped() -> BadInput {
     BadInput::new("interrupted")
 }
 
+/// The interval at which a law's pacing rate is looked at. It has the law's other variables beside it, so that each change
+/// would be many rows.
+const PACING_EVERY: Duration = Duration::from_millis(20);
+
+/// True if the law of a flow publishes the rate at which it paces.
+fn publishes_pacing(flow: &Flow) -> bool {
+    let parts = flow.variant.resolve(flow.profile);
+    parts.is_ok_and(|parts| {
+        let variables = AnyGrowth::new(parts.growth).variables();
+        variables.iter().any(|variable| variable.name.starts_with("pacing_rate"))
+    })
+}
+
 /// The scenario with a probe of every entry of `flow`, and of both directions of a path's or a dumbbell's bottleneck or of
-/// every link of a graph, where there is none yet.
+/// every link of a graph, where there is none yet; and of the pacing rate of laws that publish it.
 fn watched(scenario: &Scenario) -> Scenario {
     let mut watched = scenario.clone();
     let probed = |of: &dyn Fn(&Probe) -> bool| scenario.probes.iter().any(of);
@@ -191,6 +205,13 @@ fn watched(scenario: &Scenario) -> Scenario {
     for flow in &scenario.flows {
         if !probed(&|probe| probe.flow.as_ref() == Some(&flow.name)) {
             watched.probes.push(probe(Some(&flow.name), None));
+            if publishes_pacing(flow) {
+                watched.probes.push(Probe {
+                    what: vec![What::Law],
+                    every: Every::Interval(PACING_EVERY),
+                    ..probe(Some(&flow.name), None)
+                });
+            }
         }
     }
     let links = match &scenario.topology {
