@@ -52,9 +52,9 @@ class View(anywidget.AnyWidget):
         self._scenario = run.scenario_texts[0]
         self._live = run.live is not None
         super().__init__(data=run.page_bytes(), height=height)
-        self.on_msg(self._answer)
+        self.on_msg(lambda _, asked, __: self.hear(asked))
 
-    def _answer(self, _: object, asked: Any, __: object) -> None:
+    def hear(self, asked: Any) -> None:
         """Answer a request of the view: the segments of the run, which are simulated again."""
         if not isinstance(asked, dict) or asked.get("do") != "segments":
             return
