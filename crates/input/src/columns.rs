@@ -402,14 +402,18 @@ const fn whole(number: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// The table with its file's list, or the message.
     fn resolved(contents: &str, table: &str) -> Result<Value, String> {
         let scratch = tempfile::tempdir().unwrap();
-        std::fs::write(scratch.path().join("f.txt"), contents).unwrap();
+        fs::write(scratch.path().join("f.txt"), contents).unwrap();
         let mut value: Value = serde_json::from_str(table).unwrap();
-        resolve(&mut value, scratch.path()).map(|()| value).map_err(|fault| fault.to_string())
+        resolve(&mut value, Folder::open(scratch.path()))
+            .map(|()| value)
+            .map_err(|fault| fault.to_string())
     }
 
     #[test]
@@ -468,6 +472,35 @@ mod tests {
         );
         let even = r#"{"series": "f.txt", "unit": "Mbit/s", "interval": "1 s"}"#;
         assert_eq!(resolved("12.5\n0\n3\n", even).unwrap(), expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_closed_folder_gives_no_file_outside() {
+        let scratch = tempfile::tempdir().unwrap();
+        let inside = scratch.path().join("inside");
+        fs::create_dir_all(inside.join("below")).unwrap();
+        fs::write(scratch.path().join("outside.txt"), "7\n").unwrap();
+        fs::write(inside.join("below/f.txt"), "3\n").unwrap();
+        std::os::unix::fs::symlink(scratch.path(), inside.join("out")).unwrap();
+        std::os::unix::fs::symlink("../outside.txt", inside.join("link.txt")).unwrap();
+        let read = |name: &str| {
+            let mut value = json!({ "channel": { "times_ms": name } });
+            let folder = Folder { path: &inside, closed: true };
+            resolve(&mut value, folder).map(|()| value).map_err(|fault| fault.message)
+        };
+        let outside = scratch.path().join("outside.txt");
+        let names = ["../outside.txt", "out/outside.txt", "link.txt", outside.to_str().unwrap()];
+        // A near name would be told of a file that is not there.
+        for name in names.into_iter().chain(["../outsid.txt", "out/outsid.txt", "../no/x.txt"]) {
+            let message = read(name).unwrap_err();
+            assert!(
+                message.ends_with("outside of the folder in which files are read"),
+                "{message}"
+            );
+        }
+        assert_eq!(read("below/f.txt"), Ok(json!({ "channel": { "times_ms": [3] } })));
+        assert!(read("below/g.txt").unwrap_err().contains("did you mean `f.txt`?"));
     }
 
     #[test]
