@@ -120,6 +120,10 @@ test-rust: ## The Rust tests
 test-web: ## The page in Chromium, and WebAssembly against native; skipped without Node.js or Chromium
 	scripts/web.sh test
 
+.PHONY: test-notebook
+test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (a minute; not in CI: it needs 300 MB more)
+	JUPYTER_LAB="$(ROOT)/.venv-lab/bin/jupyter-lab" npm --prefix web exec -- playwright test --config web/playwright.config.ts notebook.spec.ts
+
 .PHONY: test-python
 test-python: .venv/.dev build ## The Python tests, on the installed package
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
@@ -180,7 +184,7 @@ lock: ## Pin the newest versions in requirements/
 
 .PHONY: clean
 clean: ## Remove everything that was built
-	rm -rf .venv .venv-site .venv-zig dist report target fuzz/target web/node_modules web/dist web/test-results .pytest_cache .ruff_cache .mypy_cache
+	rm -rf .venv .venv-lab .venv-site .venv-zig dist report target fuzz/target web/node_modules web/dist web/test-results .pytest_cache .ruff_cache .mypy_cache
 	find python scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each file in .venv whose name begins with a dot stands for a finished step.
@@ -203,6 +207,13 @@ clean: ## Remove everything that was built
 .venv-site/.installed: requirements/site.txt
 	"$(PYTHON)" -m venv --clear .venv-site
 	.venv-site/bin/python -m pip install --quiet --require-hashes --requirement requirements/site.txt
+	@touch $@
+
+# JupyterLab with the package, and the view that `make web` has built.
+.venv-lab/.installed: requirements/lab.txt .venv/.installed
+	"$(PYTHON)" -m venv --clear .venv-lab
+	.venv-lab/bin/python -m pip install --quiet --require-hashes --requirement requirements/lab.txt
+	.venv-lab/bin/python -m pip install --quiet --no-deps target/wheels/*.whl
 	@touch $@
 
 # Apart from `.venv`, too: 413 MB that only wheels need.

@@ -60,7 +60,7 @@ LAW: Mapping[str, frozenset[str]] = {
     "web": frozenset({"units", "packet", "tcp", "sim", "input", "results"}),
     "lab": _CORE
     | {"wire", "sim", "theory", "live", "script", "writer", "foreign", "input", "learner"}
-    | {"kernel", "results"},
+    | {"kernel", "results", "web"},
     "python": frozenset({"lab", "theory"}),
     # The one that programs of others use.
     "ackclock": frozenset({"units", "packet", "tcp", "sim", "input"}),
@@ -180,7 +180,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
         "base": (
             frozenset(
                 {
-                    *("addresses", "beside", "content", "file_name", "header"),
+                    *("addresses", "beside", "content", "feed", "file_name", "header"),
                     *("limits", "options", "wall_clock", "windows"),
                 }
             ),

@@ -34,11 +34,14 @@ if [ "$WHAT" = test ]; then
     export CHROMIUM
 fi
 
-cargo build --locked --package ackclock-web --lib --target "$TARGET" --profile web
+cargo rustc --locked --package ackclock-web --lib --crate-type cdylib --target "$TARGET" --profile web
 if [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
     npm --prefix web ci --silent || lack "npm cannot install the packages (npm --prefix web ci says why)"
 fi
-npm --prefix web run --silent build -- --logLevel warn
+(cd web && npx vite build --logLevel warn && npx vite build --config vite.view.config.ts --logLevel warn)
+# The page without the core, for `ackclock serve`, goes into the package with the next `make build`.
+cp web/dist/serve.html python/ackclock/serve/page.html
+cp web/dist/view/view.{js,css} python/ackclock/notebook/
 packed=$(gzip --best --stdout web/dist/index.html | wc -c)
 echo "web/dist/index.html: $packed bytes compressed"
 [ "$packed" -lt 2000000 ] || {
@@ -48,6 +51,10 @@ echo "web/dist/index.html: $packed bytes compressed"
 [ "$WHAT" = test ] || exit 0
 
 npm --prefix web run --silent check
+# The installed package gets the page, too, which the tests of `ackclock serve` open.
+for installed in .venv/lib/python3*/site-packages/ackclock; do
+    [ -d "$installed/serve" ] && cp web/dist/serve.html "$installed/serve/page.html"
+done
 # The core in WebAssembly against the same core as a program.
 answers=$(mktemp -d)
 trap 'rm -rf "$answers"' EXIT

@@ -32,6 +32,10 @@ function single(): Plugin {
           delete bundle[name];
         }
       }
+      // `ackclock serve` has the core itself.
+      const known = '<meta name="ackclock" content="serve" />';
+      const withoutCore = html.replace("<!-- core -->", "").replace("</title>", `</title>${known}`);
+      this.emitFile({ type: "asset", fileName: "serve.html", source: withoutCore });
       const wasm = gzipSync(readFileSync(core), { level: 9 }).toString("base64");
       const holder = `<script type="application/octet-stream" id="core">${wasm}</script>`;
       page.source = html.replace("<!-- core -->", () => holder);

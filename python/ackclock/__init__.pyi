@@ -152,6 +152,7 @@ from .scripts import (
     ScriptReport as ScriptReport,
     drill as drill,
 )
+from .showing import show as show
 from .sweeping import (
     forecast as forecast,
     results as results,

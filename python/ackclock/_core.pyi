@@ -24,6 +24,8 @@ __all__ = [
     "allow",
     "altman_infer",
     "altman_predict",
+    "answer",
+    "answer_of",
     "bench_dumbbell",
     "bench_short",
     "bits_per_second",
@@ -183,6 +185,12 @@ def copy_file(source: str, path: str) -> None:
 
 def try_file(path: str) -> None:
     """Say whether a file can be written, before work begins. Raises OSError, whose text is one line."""
+
+def answer(request: str, folder: str, progress: Callable[[float], None] | None = None) -> bytes:
+    """Answer a request of the page for browsers (JSON text); files are read in ``folder`` alone. Releases the GIL."""
+
+def answer_of(run: Run) -> bytes:
+    """Return a run in the form of an answer; of rows of one under way, the tables that have some. Raises BadInput."""
 
 def version() -> str: ...
 def build() -> str:
@@ -429,6 +437,7 @@ def live(
     as_root: bool = False,
     routers: str | None = None,
     records: bool = False,
+    rows: Callable[[Run], None] | None = None,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
@@ -438,7 +447,8 @@ def live(
     folder ``programs``; ``ackclock`` are the words that start this command. They are run with
     ``allow_programs`` alone, and as an ordinary user without ``as_root``. ``routers`` are the
     Quick-Start routers with an admission: ``ackclock``, ``xdp`` or ``tc``. With ``records`` the
-    kernel's own laws leave a record of each ACK.
+    kernel's own laws leave a record of each ACK. ``rows`` is called some ten times a second with
+    the rows that probes recorded since.
     """
 
 def kernel(request: str, names: Sequence[str] = ..., seconds: float = 3.0) -> str:

@@ -39,6 +39,7 @@ from ackclock._cli_readings import readings
 from ackclock._cli_report import report, write_page
 from ackclock._cli_run import CSV_TABLES, print_csv, print_run
 from ackclock._cli_search import search
+from ackclock._cli_serve import serve
 from ackclock._cli_suite import suite
 from ackclock._cli_sweep import results, sweep
 from ackclock._cli_theory import theory_app
@@ -567,6 +568,7 @@ app.command("check-law")(check_law)
 app.command("import")(import_)
 app.command("law-trace")(compare_law_trace)
 app.command()(pairwise)
+app.command()(serve)
 app.command()(suite)
 app.command()(sweep)
 app.command()(results)

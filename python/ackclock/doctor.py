@@ -93,6 +93,8 @@ _PURPOSES = {
     "rl": "environments for learners (`ackclock.gym`)",
     "dask": "sweeps and searches on many machines",
     "slurm": "the same on a cluster with Slurm",
+    "serve": "the page for browsers over this machine's core: ackclock serve",
+    "notebook": "the view of a run in Jupyter: ac.show(run)",
 }
 
 

@@ -23,6 +23,10 @@ EXTRAS = {
     "dask_jobqueue": "slurm",
     "gymnasium": "rl",
     "pettingzoo": "rl",
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "websockets": "serve",
+    "anywidget": "notebook",
 }
 
 #: The packages of reports, and of studies.

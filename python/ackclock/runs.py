@@ -535,7 +535,22 @@ class Run(Paged):
         return f"Run({rows}, clock_events={self.clock_events})"
 
     def _repr_html_(self) -> str:
-        return "".join(self._table_html(name, columns) for name, columns in _SHOWN.items())
+        from ackclock._run_figure import figure  # noqa: PLC0415 - for notebooks alone
+
+        tables = (self._table_html(name, columns) for name, columns in _SHOWN.items())
+        return figure(self) + "".join(tables)
+
+    def page_bytes(self) -> bytes:
+        """Return the tables in the form in which the page for browsers reads them.
+
+        Raises
+        ------
+        BadInput
+            There are many runs.
+        """
+        if len(self.scenario_texts) != 1:
+            raise BadInput("page_bytes: expected one run, not many")
+        return _core.answer_of(self._core)
 
     def _table_html(self, name: str, columns: tuple[str, ...]) -> str:
         rows = [row for row in self.rows(name) if row.get("measure", "run") == "run"]

@@ -101,6 +101,7 @@ NEEDS = {
     "results store": "sweeps need polars: pip install 'ackclock[sweeps]'",
     "search plan.toml --out store": "sweeps need polars: pip install 'ackclock[sweeps]'",
     "readings altman1997": "sweeps need polars: pip install 'ackclock[sweeps]'",
+    "serve": "serve needs fastapi: pip install 'ackclock[serve]'",
     "reproduce altman1997 --quick": "studies need matplotlib: pip install 'ackclock[studies]'",
 }
 

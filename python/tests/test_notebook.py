@@ -63,6 +63,60 @@ def test_a_run_is_tables_with_units(small: ac.Scenario) -> None:
     assert "goodput_bps" not in shown
 
 
+def test_a_run_is_a_figure_that_loads_nothing(small: ac.Scenario) -> None:
+    shown = ac.simulate(small)._repr_html_()
+    assert shown.startswith("<svg")
+    assert "Congestion windows" in shown
+    # The name of SVG's language is no address that is fetched.
+    assert re.findall(r"https?://[^\"]*", shown) == ["http://www.w3.org/2000/svg"]
+    assert "<script" not in shown
+    assert len(shown) < 40_000
+
+
+def test_a_run_without_probes_is_bars_of_goodput(small: ac.Scenario) -> None:
+    shown = ac.simulate(dataclasses.replace(small, probes=()))._repr_html_()
+    assert "Goodput" in shown
+    assert shown.count("<rect") == 1
+
+
+def test_the_name_of_a_flow_is_text(small: ac.Scenario) -> None:
+    flow = dataclasses.replace(small.flows[0], name="<b>x")
+    probes = (ac.Probe(flow="<b>x"),)
+    shown = ac.simulate(dataclasses.replace(small, flows=(flow,), probes=probes))._repr_html_()
+    assert "&lt;b&gt;x" in shown
+    assert "<b>x" not in shown
+
+
+def test_many_runs_are_bars(small: ac.Scenario) -> None:
+    runs = ac.simulate_many([small, small])
+    assert "Goodput" in runs._repr_html_()
+    with pytest.raises(ac.BadInput, match="expected one run"):
+        runs.page_bytes()
+
+
+def test_the_view_has_the_tables_and_answers_for_segments(
+    small: ac.Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("anywidget")
+    from ackclock.notebook import widget
+
+    # `make web` need not have been called.
+    monkeypatch.setattr(widget, "_bundled", lambda name: "export default {}" if name else "")
+    run = ac.simulate(small)
+    view = ac.show(run)
+    assert view.data == run.page_bytes()
+    said: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(view, "send", lambda content, buffers=None: said.append((content, buffers)))
+    view.hear({"do": "segments"})
+    ((content, (answer,)),) = said
+    assert content == {"segments": True}
+    header = json.loads(answer[4 : 4 + int.from_bytes(answer[:4], "little")])
+    assert header["flows"] == ["a"]
+    assert header["rows"] > 1000
+    with pytest.raises(ac.BadInput, match="expected one run"):
+        ac.show(ac.simulate_many([small, small]))
+
+
 def test_a_comparison_is_a_table_and_a_figure(small: ac.Scenario) -> None:
     found = ac.compare(small, variants=["newreno", "cubic"], repeat=2)
     shown = found._repr_html_()

@@ -41,6 +41,10 @@ export class Charts {
     for (const { plot } of this.charts) plot.destroy();
     this.element.replaceChildren();
     this.charts = now.map((panel) => this.chart(panel, before, names));
+    const points = this.charts.flatMap(({ lines }) =>
+      lines.map(({ series }) => series.times.length),
+    );
+    this.element.dataset.points = String(points.reduce((sum, count) => sum + count, 0));
     this.draw();
   }
 

@@ -1,6 +1,6 @@
 /** The page's end of the worker. */
 
-import { Refused, type Request } from "./core";
+import { type Ask, Refused, type Request } from "./core";
 import CoreWorker from "./worker?worker&inline";
 
 interface Pending {
@@ -18,7 +18,7 @@ async function embedded(): Promise<ArrayBuffer> {
 }
 
 /** A core that is asked, and started anew after a fault or a cancellation. */
-export class Client {
+export class Client implements Ask {
   private worker: Worker | undefined;
   private readonly pending = new Map<number, Pending>();
   private next = 0;

@@ -97,6 +97,8 @@ export interface Sender {
 
 export interface Run {
   scenario: Tree;
+  /** The seconds that it lasts; of a run that is over, its tables say that. */
+  duration_s?: number;
   events: number;
   flows: string[];
   links: string[];
@@ -114,6 +116,13 @@ export interface Segments {
 }
 
 export class Refused extends Error {}
+
+/** A core, wherever it is. */
+export interface Ask {
+  ask(request: Request): Promise<ArrayBuffer>;
+  /** Ends all that is under way. */
+  stop(): void;
+}
 
 type Place = [number, number];
 
@@ -160,14 +169,15 @@ function column(bytes: ArrayBuffer, behind: number, written: WrittenColumn): Col
   return { name: written.name, kind: "number", values };
 }
 
-export function readRun(bytes: ArrayBuffer): Run {
+/** The tables of an answer. */
+export function readTables(bytes: ArrayBuffer): Table[] {
   const { header, behind } = open(bytes);
   const written = header.tables as unknown as {
     name: string;
     rows: number;
     columns: WrittenColumn[];
   }[];
-  const tables = written.map(
+  return written.map(
     (table) =>
       new Table(
         table.name,
@@ -175,6 +185,11 @@ export function readRun(bytes: ArrayBuffer): Run {
         table.columns.map((each) => column(bytes, behind, each)),
       ),
   );
+}
+
+export function readRun(bytes: ArrayBuffer): Run {
+  const { header } = open(bytes);
+  const tables = readTables(bytes);
   return {
     scenario: header.scenario as Tree,
     events: header.events as number,

@@ -28,7 +28,14 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: Child
   return element;
 }
 
+let themed: Element = document.documentElement;
+
+/** Takes properties of the style from an element, where the page is a part of another's. */
+export function themeOf(element: Element): void {
+  themed = element;
+}
+
 /** The value of a property of the page's style. */
 export function style(name: string): string {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  return getComputedStyle(themed).getPropertyValue(name).trim();
 }

@@ -4,6 +4,7 @@ import { Charts } from "./charts";
 import { Client } from "./client";
 import { Controls, queueKinds } from "./controls";
 import {
+  type Ask,
   type Choices,
   open,
   Refused,
@@ -18,10 +19,13 @@ import {
 import { el } from "./dom";
 import { csv, drawing, png, save, stem } from "./download";
 import { Editor } from "./editor";
+import { FolderView } from "./folder";
+import { Growing } from "./growing";
 import { besideOf, evaluate, LESSONS, type Lesson, right, said, scenarioOf } from "./lessons";
 import { draw } from "./path";
 import { Sequence } from "./sequence";
 import { duration, type Panel, panels, thinned } from "./series";
+import { Server, served, type Told } from "./server";
 import { pack, unpack } from "./share";
 import START from "./start.toml?raw";
 import { rowsOf, summary } from "./summary";
@@ -34,6 +38,8 @@ const PAUSE = 250;
 /** Milliseconds after which a run gives way to a newer one. */
 const PATIENCE = 1500;
 const ROWS = 200;
+/** Milliseconds between two drawings of a run under way. */
+const REDRAW = 400;
 
 interface Kept {
   text: string;
@@ -42,7 +48,9 @@ interface Kept {
 }
 
 class Page {
-  private readonly client = new Client();
+  /** The server of this page; undefined where the core is in the page. */
+  private readonly server = served() ? new Server() : undefined;
+  private readonly client: Ask = this.server ?? new Client();
   private readonly charts = new Charts();
   private readonly sequence = new Sequence();
   private readonly editor = new Editor((text) => this.typed(text));
@@ -72,12 +80,44 @@ class Page {
   private view = "time";
   private shown: Kept | undefined;
   private kept: Kept | undefined;
-  private wanted: { text: string } | undefined;
+  private wanted: { text: string; id?: string } | undefined;
   private running = false;
   private began = 0;
   private timer = 0;
   private segmentsOf = "";
   private lesson: Lesson | undefined;
+  private told: Told | undefined;
+  private readonly on = el(
+    "select",
+    { id: "on", change: () => this.run() },
+    el("option", { value: "sim" }, "Simulation"),
+    el("option", { value: "live" }, "Real packets"),
+  );
+  private readonly progress = el("progress", {
+    id: "progress",
+    max: 1,
+    hidden: true,
+    "aria-label": "Progress of the run",
+  });
+  private readonly folder =
+    this.server &&
+    new FolderView(this.server, {
+      scenario: (name, text) => {
+        this.status.textContent = `The scenario ${name}`;
+        this.teach(undefined);
+        this.load(text);
+      },
+      run: (id) => this.resume(id),
+      capture: (name, bytes) => {
+        this.look("segments");
+        this.sequence.show(undefined, readSegments(bytes));
+        this.segmentsOf = "";
+        this.status.textContent = `The segments of ${name}`;
+      },
+      says: (text) => {
+        this.status.textContent = text;
+      },
+    });
 
   async start(root: HTMLElement): Promise<void> {
     const about = open(await this.client.ask({ do: "about" })).header;
@@ -119,6 +159,15 @@ class Page {
       el("label", { for: "lessons" }, "Lesson"),
       this.lessonSelect,
       el("span", { class: "space" }),
+      ...(this.server
+        ? [
+            el("label", { for: "on" }, "Run on"),
+            this.on,
+            button("Run", "run", () => this.run(false, true)),
+            button("Stop", "stop", () => this.client.stop()),
+            this.progress,
+          ]
+        : []),
       this.keepButton,
       button("Copy a link", "share", () => this.share()),
       downloads,
@@ -142,6 +191,7 @@ class Page {
         ),
       ],
     ];
+    if (this.folder) names.push(["folder", "Folder", this.folder.element]);
     const tabs = el("div", { role: "tablist", "aria-label": "Views", class: "tabs" });
     const panels = names.map(([name, title, content]) => {
       const tab = el(
@@ -217,6 +267,7 @@ class Page {
       panel.hidden = key !== name;
     }
     if (this.shown) this.fillView();
+    if (name === "folder") void this.folder?.watch(() => this.view === "folder");
   }
 
   private turn(event: KeyboardEvent): void {
@@ -258,28 +309,34 @@ class Page {
   }
 
   /** Runs what the text says now; of several wishes the last. */
-  private async run(held = false): Promise<void> {
-    this.wanted = { text: this.editor.text };
+  private async run(held = false, asked = false, id?: string): Promise<void> {
+    this.wanted = { text: this.editor.text, ...(id ? { id } : {}) };
     if (this.running) {
       if (performance.now() - this.began > PATIENCE) this.client.stop();
       return;
     }
     this.running = true;
     while (this.wanted) {
-      const { text } = this.wanted;
+      const wanted = this.wanted;
+      const { text } = wanted;
       this.wanted = undefined;
       this.began = performance.now();
       document.body.classList.add("busy");
       try {
-        const asked: Text = { file: FILE, text };
-        const read = open(await this.client.ask({ do: "read", text: asked })).header;
+        const written: Text = { file: FILE, text };
+        const read = open(await this.client.ask({ do: "read", text: written })).header;
         this.editor.blame(undefined);
         if (!held) this.controls?.show(read.tree as Tree);
         this.path.replaceChildren(draw(read.tree as Tree));
-        const run = readRun(await this.client.ask({ do: "run", text: asked, watch: true }));
+        if (this.server && this.on.value === "live" && !asked && !wanted.id) {
+          document.body.classList.add("stale");
+          this.status.textContent = "A run on real packets takes its time: press Run.";
+          continue;
+        }
+        const run = readRun(await this.answer(written, wanted.id));
         const took = performance.now() - this.began;
         this.shown = { text, run, panels: panels(run) };
-        this.status.textContent = `${run.events.toLocaleString("en")} events in ${took.toFixed(0)} ms`;
+        this.status.textContent = this.said(run, took);
         document.body.classList.remove("stale");
         this.fill();
       } catch (error) {
@@ -288,12 +345,76 @@ class Page {
           this.editor.blame(error.message);
           document.body.classList.add("stale");
           this.status.textContent = "These results are those of the last text that could be run.";
-        }
+        } else if (this.server) this.status.textContent = "The run was stopped.";
       }
     }
     this.running = false;
+    this.progress.hidden = true;
     document.body.classList.remove("busy");
     document.body.dataset.runs = String(Number(document.body.dataset.runs ?? 0) + 1);
+  }
+
+  /** The answer to a run: of a new one, or of one that the server knows. */
+  private async answer(text: Text, id: string | undefined): Promise<ArrayBuffer> {
+    const { server } = this;
+    if (!server) return this.client.ask({ do: "run", text, watch: true });
+    let growing: Growing | undefined;
+    let drawn = 0;
+    server.reader = {
+      state: (told) => this.reached(told),
+      rows: (bytes) => {
+        growing ??= new Growing(this.told?.duration_s ?? 1);
+        growing.add(bytes);
+        if (performance.now() - drawn < REDRAW) return;
+        drawn = performance.now();
+        this.charts.show(growing.panels(), [], growing.names, this.told?.duration_s ?? 1);
+      },
+    };
+    server.on = this.on.value === "live" ? "live" : "sim";
+    try {
+      return await (id ? server.follow(id) : server.ask({ do: "run", text, watch: true }));
+    } finally {
+      server.on = "sim";
+      server.reader = { state: () => {}, rows: () => {} };
+    }
+  }
+
+  /** The server has told how far a run is. */
+  private reached(told: Told): void {
+    this.told = told;
+    this.progress.hidden = told.state !== "running";
+    this.progress.value = told.duration_s > 0 ? told.reached_s / told.duration_s : 0;
+    if (told.state === "running")
+      this.status.textContent = `${told.reached_s.toFixed(1)} of ${told.duration_s} s`;
+    // The run is found again after a reload, and by other tabs.
+    history.replaceState(null, "", `#run=${told.id}`);
+  }
+
+  private said(run: Run, took: number): string {
+    const { told } = this;
+    if (this.server && told?.on === "live") {
+      const doubts = told.report?.doubts ?? [];
+      const valid = told.report?.valid ? "a measurement" : `no measurement: ${doubts.join("; ")}`;
+      return `On real packets, ${valid}`;
+    }
+    const took_ms = this.server && told?.took_s != null ? told.took_s * 1000 : took;
+    return `${run.events.toLocaleString("en")} events in ${took_ms.toFixed(0)} ms`;
+  }
+
+  /** Takes over a run that the server knows. */
+  private async resume(id: string): Promise<boolean> {
+    if (!this.server) return false;
+    try {
+      const known = (await (await this.server.get(`api/runs/${id}`)).json()) as Told & {
+        text: string;
+      };
+      this.on.value = known.on;
+      this.editor.text = known.text;
+      void this.run(false, true, id);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   private fill(): void {
@@ -331,6 +452,10 @@ class Page {
   private async showSegments(): Promise<void> {
     const shown = this.shown;
     if (!shown || this.segmentsOf === shown.text) return;
+    if (this.server && this.told?.on === "live") {
+      this.status.textContent = "The segments of a run on real packets are in its captures.";
+      return;
+    }
     this.segmentsOf = shown.text;
     try {
       const text: Text = { file: FILE, text: shown.text };
@@ -375,6 +500,8 @@ class Page {
 
   /** Takes over the scenario of the address; false if it has none. */
   private async follow(): Promise<boolean> {
+    const known = /^#run=(\w+)$/.exec(location.hash)?.[1];
+    if (known && (await this.resume(known))) return true;
     const shared = await unpack(location.hash);
     if (!shared) return false;
     if (shared.lesson) this.teach(LESSONS.find((lesson) => lesson.id === shared.lesson));

@@ -115,7 +115,8 @@ export class Sequence {
     new ResizeObserver(() => this.draw()).observe(this.element);
   }
 
-  show(run: Run, segments: Segments): void {
+  /** Shows the segments of a run, or of a capture, of which no run is known. */
+  show(run: Run | undefined, segments: Segments): void {
     this.run = run;
     this.segments = segments;
     const had = this.flows.value;
@@ -130,9 +131,9 @@ export class Sequence {
   }
 
   private choose(flow: string): void {
-    if (!this.run || !this.segments) return;
-    this.story = storyOf(this.segments, this.run.scenario, flow);
-    this.why = new Why(this.run, this.story);
+    if (!this.segments) return;
+    this.story = storyOf(this.segments, this.run?.scenario, flow);
+    this.why = this.run && new Why(this.run, this.story);
     const first = this.story.sends[0]?.time ?? 0;
     const last = this.story.sends.at(-1)?.time ?? 1;
     this.from = first;
@@ -177,13 +178,18 @@ export class Sequence {
       count === 0
         ? ""
         : `${this.at + 1} of ${count}${this.segments?.whole === false ? " (the first ones)" : ""}`;
-    if (!send || !this.why) {
+    if (!send) {
       this.says.replaceChildren(el("p", {}, "Nothing was sent."));
       return;
     }
-    const reason = this.why.of(this.at);
-    const { cwnd, ssthresh } = this.why.window(send.time);
-    const ack = this.why.cause(send);
+    const reason = this.why?.of(this.at) ?? {
+      says: "A capture does not tell the sender's reason.",
+    };
+    const { cwnd, ssthresh } = this.why?.window(send.time) ?? {
+      cwnd: Number.NaN,
+      ssthresh: Number.NaN,
+    };
+    const ack = this.why?.cause(send);
     const what = send.syn ? "SYN" : send.len === 0 ? "FIN" : `${volume(send.len)} from ${send.seq}`;
     const state = [
       `cwnd ${short(cwnd)} segments`,

@@ -53,6 +53,7 @@ function goodput(
 }
 
 export function duration(run: Run): number {
+  if (run.duration_s !== undefined) return run.duration_s;
   const rows = tableOf(run, "links").rowsOf("measure", "run");
   return tableOf(run, "links").numbers("duration_s")[rows[0] ?? 0] ?? 0;
 }
@@ -69,6 +70,7 @@ export function panels(run: Run): Panel[] {
     { key: "rtt", title: "Smoothed RTT", unit: "ms", series: [] },
     { key: "queue", title: "Queue", unit: "packets", series: [] },
     { key: "drops", title: "Drops", unit: "packets so far", series: [] },
+    { key: "marks", title: "Marks (ECN)", unit: "packets so far", series: [] },
     { key: "retransmitted", title: "Retransmitted", unit: "segments so far", series: [] },
     { key: "pacing", title: "Pacing rate", unit: "Mbit/s", series: [] },
   ];
@@ -127,6 +129,8 @@ export function panels(run: Run): Panel[] {
     });
     add("queue", of("queue_packets"));
     add("drops", of("dropped_packets"));
+    const marks = of("marked_packets");
+    if (marks.values.some((value) => value > 0)) add("marks", marks);
   }
   return made.filter((panel) => panel.series.length > 0);
 }

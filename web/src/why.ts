@@ -117,7 +117,7 @@ function matched(sends: Row[], arrivals: Map<string, Row[]>): (Row | undefined)[
 }
 
 /** The story of a flow, told at the end that sends its data. */
-export function storyOf(segments: Segments, scenario: Tree, flow: string): Story {
+export function storyOf(segments: Segments, scenario: Tree | undefined, flow: string): Story {
   const rows = rowsOf(segments, flow);
   const sum = (client: boolean) =>
     rows.reduce((total, row) => total + (row.client === client ? row.len : 0), 0);
@@ -156,7 +156,7 @@ export function storyOf(segments: Segments, scenario: Tree, flow: string): Story
       marked: found[n]?.mark ?? false,
     };
   });
-  const delay = delayOf(scenario, segments.links[first.link] ?? "");
+  const delay = scenario ? delayOf(scenario, segments.links[first.link] ?? "") : 0;
   let acked = -1;
   const acks = theirs.filter(near).map((row): Ack => {
     const sacks: [number, number][] = [];

@@ -178,3 +178,22 @@ test("ten seconds at 100 Mbit/s take less than one", async ({ page }) => {
   }
   expect(best).toBeLessThan(1000);
 });
+
+test("the pacing rate of a law that publishes it needs no probe", async ({ page }) => {
+  await visit(page);
+  await page.locator("#slot-0-growth").selectOption({ label: "bbr" });
+  await settled(page);
+  await expect(page.locator(".chart .title", { hasText: "Pacing rate" })).toBeVisible();
+});
+
+test("marks are drawn over time", async ({ page }) => {
+  await visit(page);
+  await page
+    .locator("#text")
+    .fill(
+      'duration = "5 s"\n[topology]\nkind = "dumbbell"\nbottleneck = { rate = "10 Mbit/s", delay = "10 ms", queue = { kind = "codel", ecn = true } }\naccess = { rate = "1 Gbit/s", delay = "0 s" }\n[[flow]]\nvariant = "cubic+modern"\ntcp = { ecn = "on" }\n',
+    );
+  await settled(page);
+  await expect(page.locator("#fault")).toHaveText("");
+  await expect(page.locator(".chart .title", { hasText: "Marks" })).toBeVisible();
+});

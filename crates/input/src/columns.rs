@@ -6,7 +6,7 @@
 //! its place before the scenario is held against its schema, so that all that comes later knows lists alone. Messages
 //! name the line of a file and never repeat its text: a scenario may come from somebody who is not to see other files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ackclock_app::Application;
 use ackclock_net::{ChannelConfig, JitterConfig};
@@ -96,15 +96,50 @@ impl File<'_> {
     }
 }
 
+/// The folder from which relative names of files count.
+#[derive(Clone, Copy, Debug)]
+pub struct Folder<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// True if no file outside of it is read, links resolved.
+    pub closed: bool,
+}
+
+impl Folder<'static> {
+    /// The current folder.
+    pub fn here() -> Self {
+        Self::open(Path::new(""))
+    }
+}
+
+impl<'a> Folder<'a> {
+    /// A folder from which the whole machine's files can be named.
+    pub const fn open(path: &'a Path) -> Self {
+        Self { path, closed: false }
+    }
+
+    /// The path of a file; nothing if it may not be read, though it were there.
+    fn find(self, name: &str) -> Option<PathBuf> {
+        let path = self.path.join(name);
+        if !self.closed {
+            return Some(path);
+        }
+        let folder = self.path.canonicalize().ok()?;
+        // A file that is not there has a folder in which near names would be looked for.
+        let real = path.canonicalize().or_else(|_| path.parent().unwrap_or(&path).canonicalize());
+        real.ok()?.starts_with(folder).then_some(path)
+    }
+}
+
 /// Puts lists in the place of the names of files in `value`; relative names count from `folder`.
 ///
 /// # Errors
 /// The key that names a file that cannot be read, or not as what it is to be.
-pub(super) fn resolve(value: &mut Value, folder: &Path) -> Result<(), Fault> {
+pub(super) fn resolve(value: &mut Value, folder: Folder<'_>) -> Result<(), Fault> {
     visit(value, "", folder)
 }
 
-fn visit(value: &mut Value, key: &str, folder: &Path) -> Result<(), Fault> {
+fn visit(value: &mut Value, key: &str, folder: Folder<'_>) -> Result<(), Fault> {
     match value {
         Value::Object(table) => {
             let of_kind = kind_list(table, key);
@@ -178,9 +213,12 @@ fn load(
     name: &str,
     key: &str,
     table: &Map<String, Value>,
-    folder: &Path,
+    folder: Folder<'_>,
 ) -> Result<Vec<Value>, Fault> {
-    let path = folder.join(name);
+    let Some(path) = folder.find(name) else {
+        let message = format!("`{name}`: lies outside of the folder in which files are read");
+        return Err(Fault::new(key, message));
+    };
     // A FIFO or a terminal would keep the reader waiting without a word.
     if path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir()) {
         return Err(Fault::new(
@@ -364,14 +402,18 @@ const fn whole(number: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// The table with its file's list, or the message.
     fn resolved(contents: &str, table: &str) -> Result<Value, String> {
         let scratch = tempfile::tempdir().unwrap();
-        std::fs::write(scratch.path().join("f.txt"), contents).unwrap();
+        fs::write(scratch.path().join("f.txt"), contents).unwrap();
         let mut value: Value = serde_json::from_str(table).unwrap();
-        resolve(&mut value, scratch.path()).map(|()| value).map_err(|fault| fault.to_string())
+        resolve(&mut value, Folder::open(scratch.path()))
+            .map(|()| value)
+            .map_err(|fault| fault.to_string())
     }
 
     #[test]
@@ -430,6 +472,35 @@ mod tests {
         );
         let even = r#"{"series": "f.txt", "unit": "Mbit/s", "interval": "1 s"}"#;
         assert_eq!(resolved("12.5\n0\n3\n", even).unwrap(), expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_closed_folder_gives_no_file_outside() {
+        let scratch = tempfile::tempdir().unwrap();
+        let inside = scratch.path().join("inside");
+        fs::create_dir_all(inside.join("below")).unwrap();
+        fs::write(scratch.path().join("outside.txt"), "7\n").unwrap();
+        fs::write(inside.join("below/f.txt"), "3\n").unwrap();
+        std::os::unix::fs::symlink(scratch.path(), inside.join("out")).unwrap();
+        std::os::unix::fs::symlink("../outside.txt", inside.join("link.txt")).unwrap();
+        let read = |name: &str| {
+            let mut value = json!({ "channel": { "times_ms": name } });
+            let folder = Folder { path: &inside, closed: true };
+            resolve(&mut value, folder).map(|()| value).map_err(|fault| fault.message)
+        };
+        let outside = scratch.path().join("outside.txt");
+        let names = ["../outside.txt", "out/outside.txt", "link.txt", outside.to_str().unwrap()];
+        // A near name would be told of a file that is not there.
+        for name in names.into_iter().chain(["../outsid.txt", "out/outsid.txt", "../no/x.txt"]) {
+            let message = read(name).unwrap_err();
+            assert!(
+                message.ends_with("outside of the folder in which files are read"),
+                "{message}"
+            );
+        }
+        assert_eq!(read("below/f.txt"), Ok(json!({ "channel": { "times_ms": [3] } })));
+        assert!(read("below/g.txt").unwrap_err().contains("did you mean `f.txt`?"));
     }
 
     #[test]

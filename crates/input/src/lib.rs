@@ -25,6 +25,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use columns::Folder;
 use document::Document;
 pub use document::element;
 pub use law_trace::read_law_trace;
@@ -109,7 +110,7 @@ pub fn load(path: &Path) -> Result<Scenario, BadInput> {
         .map_err(|fault| BadInput::in_file(&file, fault.line, &fault))?;
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let folder = path.parent().unwrap_or(Path::new(""));
-    Ok(from_text(&file, &text, is_json, folder)?.1)
+    Ok(from_text(&file, &text, is_json, Folder::open(folder))?.1)
 }
 
 /// Reads a scenario from a text, TOML or JSON, that is called `file` where something is wrong; returns the tree that was
@@ -121,7 +122,7 @@ pub fn from_text(
     file: &str,
     text: &str,
     is_json: bool,
-    folder: &Path,
+    folder: Folder<'_>,
 ) -> Result<(Value, Scenario), BadInput> {
     let parse = if is_json { Document::from_json } else { Document::from_toml };
     parse(text)
@@ -143,7 +144,7 @@ pub fn from_text(
 /// # Errors
 /// The first thing that keeps the text from being a scenario that can be run.
 pub fn from_toml(text: &str) -> Result<Scenario, BadInput> {
-    Ok(from_text("scenario", text, false, Path::new(""))?.1)
+    Ok(from_text("scenario", text, false, Folder::here())?.1)
 }
 
 /// Reads a scenario from JSON text. Files that it names are looked for in the current folder.
@@ -153,7 +154,7 @@ pub fn from_toml(text: &str) -> Result<Scenario, BadInput> {
 pub fn from_json(text: &str) -> Result<Scenario, BadInput> {
     Document::from_json(text)
         .and_then(|mut document| {
-            columns::resolve(&mut document.value, Path::new(""))?;
+            columns::resolve(&mut document.value, Folder::here())?;
             scenario(&document)
         })
         .map_err(BadInput::new)
@@ -166,7 +167,7 @@ pub fn from_json(text: &str) -> Result<Scenario, BadInput> {
 /// The file cannot be read, or a line of it is not as it should be.
 pub fn read_columns(table: &str) -> Result<String, BadInput> {
     let mut document = Document::from_json(table).map_err(BadInput::new)?;
-    columns::resolve(&mut document.value, Path::new("")).map_err(BadInput::new)?;
+    columns::resolve(&mut document.value, Folder::here()).map_err(BadInput::new)?;
     Ok(document.value.to_string())
 }
 

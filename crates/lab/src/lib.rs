@@ -28,13 +28,15 @@ mod sweep;
 pub mod worlds;
 
 pub use ackclock_input::{
-    BadInput, MAX_FILE_BYTES, from_json, law_variables, load, printable, read_columns, registry,
-    senders, to_json, variant_name, variant_slug,
+    BadInput, Folder, MAX_FILE_BYTES, from_json, law_variables, load, printable, read_columns,
+    registry, senders, to_json, variant_name, variant_slug,
 };
+pub use ackclock_live::Feed;
 pub use ackclock_results::{MAX_CAPTURES, Table, Tables, check_conservation, throughput};
 pub use ackclock_script::Comments;
 pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
 pub use ackclock_units::random::draws;
+pub use ackclock_web::{answer_metered, answer_of, answer_with_rows};
 pub use ackclock_writer::{Place, Staged, WriteError, copy_file, try_file, write_file};
 pub use allowed::allow;
 pub use background::{Background, Ticket};

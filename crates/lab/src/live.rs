@@ -1,8 +1,10 @@
 //! Runs on real packets.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ackclock_live::Feed;
 use ackclock_sim::{Run, Scenario};
 use ackclock_writer::Place;
 
@@ -34,6 +36,8 @@ pub struct LivePlan {
     pub allow_programs: bool,
     /// Programs have this process's rights, and not those of an ordinary user.
     pub as_root: bool,
+    /// The place for rows while the run lasts.
+    pub feed: Option<Arc<Feed>>,
 }
 
 /// The result of a live run.
@@ -95,6 +99,7 @@ pub fn live(
         law_records: held.records(),
         quick_start: quick_start(scenario, &owners)?,
         routers: routers(plan.routers.as_deref())?,
+        feed: plan.feed.clone(),
     };
     let mut lived = ackclock_live::run(scenario, &options, cancelled).map_err(live_error)?;
     lived.report.kernel_laws = held.finish();

@@ -22,6 +22,8 @@ mod devices;
 #[cfg(target_os = "linux")]
 mod diag;
 mod error;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "live runs give rows"))]
+mod feed;
 #[cfg(target_os = "linux")]
 mod file_name;
 #[cfg(target_os = "linux")]
@@ -93,6 +95,7 @@ use std::io;
 use std::path::Path;
 
 pub use error::LiveError;
+pub use feed::Feed;
 #[cfg(target_os = "linux")]
 pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 #[cfg(target_os = "linux")]

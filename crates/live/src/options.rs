@@ -11,6 +11,8 @@ use ackclock_tcp::QuickStartStep;
 use ackclock_writer::Place;
 use serde::Serialize;
 
+use crate::feed::Feed;
+
 /// The options of a live run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -38,6 +40,8 @@ pub struct Options {
     pub quick_start: Option<Arc<dyn QuickStartEnds>>,
     /// Quick-Start routers of the kernel's in the place of the path's, and the hook of a way's first.
     pub routers: Option<(Arc<dyn KernelRouters>, RouterHook)>,
+    /// The place for rows while the run lasts.
+    pub feed: Option<Arc<Feed>>,
 }
 
 impl Options {

@@ -336,6 +336,11 @@ impl Path {
         }
     }
 
+    /// The samples of the probes of links so far.
+    pub const fn samples(&self) -> &LinkSamples {
+        &self.samples
+    }
+
     /// Takes the samples of the probes of links.
     pub fn take_samples(&mut self) -> LinkSamples {
         std::mem::take(&mut self.samples)

@@ -1,6 +1,7 @@
 //! The driver of the path by the real clock; it measures how late it is.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ackclock_net::DelayHistogram;
@@ -8,6 +9,7 @@ use ackclock_sim::records::LinkSamples;
 use ackclock_units::{Duration, Instant};
 
 use crate::clock::Clock;
+use crate::feed::{Feed, Given};
 use crate::header::LEAD;
 use crate::own_results::UserspaceCounters;
 use crate::path::{Path, PathSnapshot, Release};
@@ -93,6 +95,8 @@ pub struct PathDriver {
     pub polls: bool,
     /// The due time of each packet that ports have kept.
     pub kept: Vec<Instant>,
+    /// The place for rows while the run lasts.
+    pub feed: Option<Arc<Feed>>,
 }
 
 impl PathDriver {
@@ -125,6 +129,7 @@ impl PathDriver {
         let mut spare = self.path.buffer();
         // For each port, a moment at which its device had nothing.
         let mut empty_at = vec![clock.now(); self.ports.len()];
+        let mut given = Given::default();
         loop {
             let mut now = clock.now();
             wake_policy.count(now, sys::thread_time);
@@ -174,6 +179,9 @@ impl PathDriver {
                 wake_policy.note_activity(now);
             }
             if !busy {
+                if let Some(feed) = &self.feed {
+                    given.links(feed, now, self.path.samples());
+                }
                 self.flush(clock, &mut meter)?;
                 let moment = moments.get(snapshots.len()).copied().unwrap_or(end);
                 if self.wait(clock, moment.min(end), &mut poll, &mut wake_policy, &mut meter)? {

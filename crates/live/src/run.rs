@@ -128,8 +128,12 @@ pub fn run(
         Err(error) => format!("none ({error}); looked at every 10 ms"),
     });
     let program_sockets = program_sockets(scenario, &plan, &pairs)?;
-    let watcher =
-        Watcher::new(scenario, &plan, diagnoses, traced.and_then(Result::ok), program_sockets);
+    let traced = traced.and_then(Result::ok);
+    let mut watcher = Watcher::new(scenario, &plan, diagnoses, traced, program_sockets);
+    watcher.feed.clone_from(&options.feed);
+    if let Some(feed) = &options.feed {
+        feed.begin(&plan);
+    }
     let (pcap_tap, captures) = pcap_tap(scenario, &pairs, options)?;
     let mtu = pairs.iter().map(|pair| pair.settings.mtu).max().unwrap_or(1500);
     let mut path_driver = PathDriver {
@@ -139,6 +143,7 @@ pub fn run(
         pcap_tap,
         polls: options.busy,
         kept: Vec::new(),
+        feed: options.feed.clone(),
     };
     path_driver.path.beside = in_kernel.beside(plan.wires.len());
     let windows = windows::windows(scenario, &plan);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -13,6 +14,7 @@ use ackclock_units::{Duration, Instant};
 use crate::addresses::flow_of;
 use crate::clock::Clock;
 use crate::diag::Diagnosis;
+use crate::feed::{Feed, Given};
 use crate::observed::{Observed, SenderSample, sender_state};
 use crate::program_sockets::{ProgramSockets, SocketTotals};
 use crate::sys::TcpInfo;
@@ -64,6 +66,8 @@ pub struct Watcher {
     rows: Vec<FlowEventRow>,
     /// By flow: when a look found more segments sent again, and how many then.
     retransmitted: Vec<Vec<(Instant, u64)>>,
+    /// The place for rows while the run lasts.
+    pub feed: Option<Arc<Feed>>,
 }
 
 /// The result of watching.
@@ -105,6 +109,7 @@ impl Watcher {
             events: vec![Default::default(); plan.flows.len()],
             rows: Vec::new(),
             retransmitted: vec![Vec::new(); plan.flows.len()],
+            feed: None,
         }
     }
 
@@ -122,6 +127,7 @@ impl Watcher {
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut program_totals = Vec::with_capacity(moments.len());
         let mut look = Instant::START;
+        let mut given = Given::default();
         loop {
             let now = clock.now();
             if now >= look {
@@ -132,6 +138,10 @@ impl Watcher {
                 tracepoint.drain(clock, &mut self.probed);
             }
             self.record(now);
+            if let Some(feed) = &self.feed {
+                let seen = |row: &FlowEventRow| is_seen(&self.probes, row);
+                given.flows(feed, now, &self.samples, &self.rows, seen);
+            }
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
                 // Programs' sockets have no other place where they are counted.
                 self.program_sockets.look(now, &mut self.seen, &mut self.last)?;
@@ -363,15 +373,17 @@ pub fn events_with_own(
     own: &[(usize, Vec<FlowEventRow>)],
 ) -> Vec<FlowEventRow> {
     let probes = probes(scenario, plan, true);
-    let seen = |row: &&FlowEventRow| {
-        let at = Instant::START + Duration::from_nanos(row.time_ns);
-        let of = |probe: &FlowProbe| probe.flows.get(row.flow as usize) == Some(&true);
-        probes.iter().any(|probe| of(probe) && probe.from <= at && at <= probe.until)
-    };
     let all = kernel.iter().chain(own.iter().flat_map(|(_, rows)| rows));
-    let mut rows: Vec<FlowEventRow> = all.filter(seen).copied().collect();
+    let mut rows: Vec<FlowEventRow> = all.filter(|row| is_seen(&probes, row)).copied().collect();
     rows.sort_by_key(|row| (row.time_ns, row.flow));
     rows
+}
+
+/// True if a probe looks at the flow of an event, and then.
+fn is_seen(probes: &[FlowProbe], row: &FlowEventRow) -> bool {
+    let at = Instant::START + Duration::from_nanos(row.time_ns);
+    let of = |probe: &FlowProbe| probe.flows.get(row.flow as usize) == Some(&true);
+    probes.iter().any(|probe| of(probe) && probe.from <= at && at <= probe.until)
 }
 
 /// The variables of our own senders' laws that probes of `scenario` record, of which `own` has every change; of the kernel's

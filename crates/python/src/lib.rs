@@ -3,6 +3,7 @@
 //! Conversion only. Text comes in and Arrow goes out; the work is done by `lab` on threads that know
 //! nothing of Python, while the caller waits without the GIL and listens for interrupts.
 
+mod answers;
 mod cells;
 mod kernel;
 mod law;
@@ -14,11 +15,12 @@ mod worlds;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ackclock_lab::{
-    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, Engine, LivePlan, On, Ready,
-    Report, Scenario, SweepError, Tables, Ticket, WriteError, calculator, to_json,
+    Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, Engine, Feed, LivePlan, On,
+    Ready, Report, Scenario, SweepError, Tables, Ticket, WriteError, calculator, to_json,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -162,7 +164,7 @@ fn theory(py: Python<'_>, scenario: String) -> PyResult<Run> {
 #[pyo3(signature = (
     scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
     programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false, routers = None,
-    records = false,
+    records = false, rows = None,
 ))]
 #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "keys")]
 fn live(
@@ -180,11 +182,17 @@ fn live(
     as_root: bool,
     routers: Option<String>,
     records: bool,
+    rows: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
     let pcap = opened(py, pcap)?;
+    let feed = rows.map(|_| Arc::new(Feed::default()));
+    let told = match (rows, &feed) {
+        (Some(rows), Some(feed)) => Told::Rows(rows.clone(), Arc::clone(feed)),
+        _ => Told::Nothing,
+    };
     // Namespaces are to be gone when the caller goes on.
-    let work = Work { tidy: TIDY_UP_WITHIN, ..Work::into(pcap.as_ref()) };
+    let work = Work { tidy: TIDY_UP_WITHIN, told, ..Work::into(pcap.as_ref()) };
     let plan = LivePlan {
         ports,
         sender,
@@ -197,6 +205,7 @@ fn live(
         ackclock,
         allow_programs,
         as_root,
+        feed,
     };
     let job = move |ticket: &Ticket| {
         let scenario = seeded(&scenario, seed)?;
@@ -490,7 +499,12 @@ enum Told<'py> {
     Runs(Option<Bound<'py, PyAny>>),
     /// The simulated time of the run under way.
     Seconds(Option<Bound<'py, PyAny>>),
+    /// The rows of a live run that were recorded since the last time.
+    Rows(Bound<'py, PyAny>, Arc<Feed>),
 }
+
+/// The interval at which rows are told: ten times a second, so that what is drawn of them moves.
+const ROWS_EVERY: u32 = 5;
 
 /// The circumstances of a job.
 #[derive(Default)]
@@ -532,9 +546,15 @@ fn in_background<T: Send + 'static>(
     let tidy = if law::is_any() { tidy.max(TIDY_UP_WITHIN) } else { tidy };
     let mut job = Background::start(job).map_err(|error| sweep_error(&error))?;
     let (mut finished, mut reached) = (0, 0.0_f64);
+    let mut woken = 0_u32;
     let stopped = loop {
         let result = py.detach(|| job.wait(WAKE_EVERY));
+        woken = woken.wrapping_add(1);
         let heard = match &told {
+            Told::Rows(rows, feed) if woken.is_multiple_of(ROWS_EVERY) => {
+                let tables = py.detach(|| Tables::of_run(&feed.take()));
+                rows.call1((Run::of(tables, Vec::new()),)).map(drop)
+            }
             Told::Runs(Some(progress)) if job.finished() > finished => {
                 finished = job.finished();
                 progress.call1((finished,)).map(drop)
@@ -595,6 +615,8 @@ fn shown(value: &Bound<'_, PyAny>) -> String {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::answers::{answer, answer_of};
     #[pymodule_export]
     use super::cells::{canonical, simulate_cells};
     #[pymodule_export]

@@ -481,6 +481,7 @@ fn link_samples(runs: &[Run], cells: bool) -> Table {
             samples().flat_map(|s| &s.delivered_cross_packets).copied(),
         )
         .count("dropped_packets", samples().flat_map(|s| &s.dropped_packets).copied())
+        .count("marked_packets", samples().flat_map(|s| &s.marked_packets).copied())
         .table("link_samples")
 }
 

@@ -663,6 +663,43 @@ impl FlowSamples {
         self.arrange(self.time_ns.len() - keys.len(), &order);
     }
 
+    /// Adds the rows of `other` from its row `from` on.
+    pub fn append_from(&mut self, other: &Self, from: usize) {
+        let Self {
+            time_ns,
+            flow,
+            cwnd_segments,
+            ssthresh_segments,
+            srtt_s,
+            in_flight_segments,
+            playout_s,
+            acked_bytes,
+            outstanding_bytes,
+            segments_retransmitted,
+            resent_at_bytes,
+        } = self;
+        for (column, more) in [(time_ns, &other.time_ns), (acked_bytes, &other.acked_bytes)] {
+            column.extend_from_slice(&more[from..]);
+        }
+        for (column, more) in [
+            (flow, &other.flow),
+            (outstanding_bytes, &other.outstanding_bytes),
+            (segments_retransmitted, &other.segments_retransmitted),
+        ] {
+            column.extend_from_slice(&more[from..]);
+        }
+        for (column, more) in [
+            (cwnd_segments, &other.cwnd_segments),
+            (ssthresh_segments, &other.ssthresh_segments),
+            (srtt_s, &other.srtt_s),
+            (in_flight_segments, &other.in_flight_segments),
+            (playout_s, &other.playout_s),
+            (resent_at_bytes, &other.resent_at_bytes),
+        ] {
+            column.extend_from_slice(&more[from..]);
+        }
+    }
+
     /// Leaves the samples of these flows alone.
     pub fn keep_flows(&mut self, keeps: impl Fn(u32) -> bool) {
         let rows: Vec<usize> = (0..self.flow.len()).filter(|row| keeps(self.flow[*row])).collect();
@@ -696,9 +733,37 @@ pub struct LinkSamples {
     pub delivered_cross_packets: Vec<u64>,
     /// Packets dropped since the run began.
     pub dropped_packets: Vec<u64>,
+    /// Packets marked with congestion since the run began.
+    pub marked_packets: Vec<u64>,
 }
 
 impl LinkSamples {
+    /// Adds the rows of `other` from its row `from` on.
+    pub fn append_from(&mut self, other: &Self, from: usize) {
+        let Self {
+            time_ns,
+            link,
+            queue_packets,
+            queue_bytes,
+            delivered_flow_packets,
+            delivered_cross_packets,
+            dropped_packets,
+            marked_packets,
+        } = self;
+        link.extend_from_slice(&other.link[from..]);
+        for (column, more) in [
+            (time_ns, &other.time_ns),
+            (queue_packets, &other.queue_packets),
+            (queue_bytes, &other.queue_bytes),
+            (delivered_flow_packets, &other.delivered_flow_packets),
+            (delivered_cross_packets, &other.delivered_cross_packets),
+            (dropped_packets, &other.dropped_packets),
+            (marked_packets, &other.marked_packets),
+        ] {
+            column.extend_from_slice(&more[from..]);
+        }
+    }
+
     /// Adds what a link had counted by `now`.
     ///
     /// # Panics
@@ -712,5 +777,6 @@ impl LinkSamples {
         self.delivered_cross_packets.push(cross);
         self.delivered_flow_packets.push(counters.delivered.packets - cross);
         self.dropped_packets.push(counters.dropped.packets);
+        self.marked_packets.push(counters.marked.packets);
     }
 }

@@ -15,5 +15,5 @@ mod segments;
 mod text;
 
 pub use answer::Answer;
-pub use requests::answer;
+pub use requests::{answer, answer_metered, answer_of, answer_with_rows};
 pub use text::to_toml;

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use ackclock_input::{BadInput, from_text, to_json};
+use ackclock_input::{BadInput, Folder, from_text, to_json};
 use ackclock_results::{CaptureFault, Recorder, Tables, check_conservation, choose};
-use ackclock_sim::scenario::{Direction, Every, Probe, Topology};
-use ackclock_sim::{Budget, Engine, LoadSearch, Meter, Names, Run, Scenario, ScenarioError};
+use ackclock_sim::scenario::{Direction, Every, Flow, Probe, Topology, What};
+use ackclock_sim::{
+    Budget, Engine, LoadSearch, Meter, Names, Run, Scenario, ScenarioError, simulate_metered,
+};
+use ackclock_tcp::growth::{AnyGrowth, Growth as _};
 use ackclock_units::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,21 +55,52 @@ struct Text {
 }
 
 impl Text {
-    fn read(&self) -> Result<(Value, Scenario), BadInput> {
+    fn read(&self, folder: Folder<'_>) -> Result<(Value, Scenario), BadInput> {
         let is_json = Path::new(&self.file).extension().is_some_and(|end| end == "json");
-        from_text(&self.file, &self.text, is_json, Path::new(""))
+        from_text(&self.file, &self.text, is_json, folder)
     }
 }
 
-/// The answer to a request, JSON text. Its header has `error`, one line as the command line says it, if there is none.
+/// The answer to a request, JSON text, in a browser. Its header has `error`, one line as the command line says it, if there
+/// is none.
 pub fn answer(request: &str) -> Vec<u8> {
+    Budget { memory_bytes: MEMORY_BYTES, ..Budget::default() }.allow();
+    answer_metered(request, Folder::here(), &Meter::default())
+}
+
+/// The answer to a request, with files that scenarios name in `folder`; `meter` is told how far a run is, and may stop it.
+pub fn answer_metered(request: &str, folder: Folder<'_>, meter: &Meter) -> Vec<u8> {
     let answer = serde_json::from_str(request)
         .map_err(|error| BadInput::new(format_args!("request: {error}")))
-        .and_then(carry_out);
+        .and_then(|request| carry_out(request, folder, meter));
     answer.unwrap_or_else(|error| Answer::default().bytes(&json!({ "error": error.to_string() })))
 }
 
-fn carry_out(request: Request) -> Result<Vec<u8>, BadInput> {
+/// The tables of a run, in the form of an answer to the request for one.
+///
+/// # Errors
+/// A scenario that has no names.
+pub fn answer_of(scenario: &Scenario, tables: &Tables) -> Result<Vec<u8>, BadInput> {
+    let mut answer = Answer::default();
+    let names = Names::of(scenario).map_err(BadInput::new)?;
+    let all: Vec<Value> = tables.all().into_iter().map(|each| table(each, &mut answer)).collect();
+    let header = json!({
+        "scenario": filled(scenario), "events": tables.events, "tables": all,
+        "flows": names.flows, "links": names.links,
+        "senders": serde_json::from_str::<Value>(&ackclock_input::senders(scenario)?).ok(),
+    });
+    Ok(answer.bytes(&header))
+}
+
+/// Rows of a run under way: the tables that have some, in the form of an answer.
+pub fn answer_with_rows(tables: &Tables) -> Vec<u8> {
+    let mut answer = Answer::default();
+    let filled = tables.all().into_iter().filter(|table| table.batch.num_rows() > 0);
+    let filled: Vec<Value> = filled.map(|each| table(each, &mut answer)).collect();
+    answer.bytes(&json!({ "tables": filled }))
+}
+
+fn carry_out(request: Request, folder: Folder<'_>, meter: &Meter) -> Result<Vec<u8>, BadInput> {
     let mut answer = Answer::default();
     let header = match request {
         Request::About => json!({
@@ -75,44 +109,37 @@ fn carry_out(request: Request) -> Result<Vec<u8>, BadInput> {
             "schema": ackclock_input::schema_of::<Scenario>(),
         }),
         Request::Read { text } => {
-            let (tree, scenario) = text.read()?;
+            let (tree, scenario) = text.read(folder)?;
             json!({ "tree": tree, "scenario": filled(&scenario), "toml": written(&tree) })
         }
         Request::Write { tree } => json!({ "toml": written(&tree) }),
         Request::Choices { variant, profile } => choices(&variant, &profile)?,
         Request::Run { text, watch } => {
-            let (_, scenario) = text.read()?;
-            let scenario = ready(&scenario).map_err(BadInput::new)?;
+            let (_, scenario) = text.read(folder)?;
+            let scenario = ready(&scenario, meter)?;
             let scenario = if watch { watched(&scenario) } else { scenario };
-            let names = Names::of(&scenario).map_err(BadInput::new)?;
-            let run = simulate(&scenario).map_err(BadInput::new)?;
+            let run = simulate(&scenario, meter)?;
             check_conservation(&run)
                 .map_err(|why| BadInput::new(format_args!("internal error: {why}")))?;
-            let tables = Tables::of_run(&run);
-            let tables: Vec<Value> =
-                tables.all().into_iter().map(|each| table(each, &mut answer)).collect();
-            json!({
-                "scenario": filled(&scenario), "events": run.events, "tables": tables,
-                "flows": names.flows, "links": names.links,
-                "senders": serde_json::from_str::<Value>(&ackclock_input::senders(&scenario)?).ok(),
-            })
+            return answer_of(&scenario, &Tables::of_run(&run));
         }
         Request::Segments { text, from_s, until_s } => {
-            let (_, scenario) = text.read()?;
-            let scenario = ready(&scenario).map_err(BadInput::new)?;
+            let (_, scenario) = text.read(folder)?;
+            let scenario = ready(&scenario, meter)?;
             let names = Names::of(&scenario).map_err(BadInput::new)?;
             let links: Vec<usize> = (0..names.links.len()).collect();
             let moment = |s: f64| Instant::START + Duration::from_secs_f64(s.max(0.0));
             let mut segments = Segments::new(moment(from_s), moment(until_s));
             Engine::default()
-                .simulate_observed(&scenario, &links, &mut segments, &Meter::default())
-                .map_err(BadInput::new)?;
+                .simulate_observed(&scenario, &links, &mut segments, meter)
+                .map_err(BadInput::new)?
+                .ok_or_else(stopped)?;
             segments.header(&names, &mut answer)
         }
         Request::Capture { text, link } => {
-            let (_, scenario) = text.read()?;
-            let scenario = ready(&scenario).map_err(BadInput::new)?;
-            let (link, bytes) = capture(&scenario, link)?;
+            let (_, scenario) = text.read(folder)?;
+            let scenario = ready(&scenario, meter)?;
+            let (link, bytes) = capture(&scenario, link, meter)?;
             json!({ "link": link, "data": answer.place(&bytes) })
         }
     };
@@ -128,19 +155,41 @@ fn written(tree: &Value) -> Option<String> {
 }
 
 /// The scenario with the rate of arrivals that its `utilisation` asks for.
-fn ready(scenario: &Scenario) -> Result<Scenario, ScenarioError> {
-    Budget { memory_bytes: MEMORY_BYTES, ..Budget::default() }.allow();
-    let Some(search) = LoadSearch::of(scenario)? else { return Ok(scenario.clone()) };
-    let steps = search.steps(simulate)?;
+fn ready(scenario: &Scenario, meter: &Meter) -> Result<Scenario, BadInput> {
+    let search = LoadSearch::of(scenario).map_err(BadInput::new)?;
+    let Some(search) = search else { return Ok(scenario.clone()) };
+    let steps = search.steps(|scenario| {
+        let run = simulate_metered(scenario, meter)?;
+        run.ok_or_else(|| ScenarioError::new("traffic", "interrupted"))
+    });
+    let steps = steps.map_err(BadInput::new)?;
     Ok(search.with(steps[steps.len() - 1].0))
 }
 
-fn simulate(scenario: &Scenario) -> Result<Run, ScenarioError> {
-    ackclock_sim::simulate(scenario)
+fn simulate(scenario: &Scenario, meter: &Meter) -> Result<Run, BadInput> {
+    simulate_metered(scenario, meter).map_err(BadInput::new)?.ok_or_else(stopped)
+}
+
+/// The end of a run that nobody waits for any more.
+fn stopped() -> BadInput {
+    BadInput::new("interrupted")
+}
+
+/// The interval at which a law's pacing rate is looked at. It has the law's other variables beside it, so that each change
+/// would be many rows.
+const PACING_EVERY: Duration = Duration::from_millis(20);
+
+/// True if the law of a flow publishes the rate at which it paces.
+fn publishes_pacing(flow: &Flow) -> bool {
+    let parts = flow.variant.resolve(flow.profile);
+    parts.is_ok_and(|parts| {
+        let variables = AnyGrowth::new(parts.growth).variables();
+        variables.iter().any(|variable| variable.name.starts_with("pacing_rate"))
+    })
 }
 
 /// The scenario with a probe of every entry of `flow`, and of both directions of a path's or a dumbbell's bottleneck or of
-/// every link of a graph, where there is none yet.
+/// every link of a graph, where there is none yet; and of the pacing rate of laws that publish it.
 fn watched(scenario: &Scenario) -> Scenario {
     let mut watched = scenario.clone();
     let probed = |of: &dyn Fn(&Probe) -> bool| scenario.probes.iter().any(of);
@@ -156,6 +205,13 @@ fn watched(scenario: &Scenario) -> Scenario {
     for flow in &scenario.flows {
         if !probed(&|probe| probe.flow.as_ref() == Some(&flow.name)) {
             watched.probes.push(probe(Some(&flow.name), None));
+            if publishes_pacing(flow) {
+                watched.probes.push(Probe {
+                    what: vec![What::Law],
+                    every: Every::Interval(PACING_EVERY),
+                    ..probe(Some(&flow.name), None)
+                });
+            }
         }
     }
     let links = match &scenario.topology {
@@ -171,7 +227,11 @@ fn watched(scenario: &Scenario) -> Scenario {
 }
 
 /// The name and the capture of a link: of the one that is named, or the first that is captured.
-fn capture(scenario: &Scenario, link: Option<String>) -> Result<(String, Vec<u8>), BadInput> {
+fn capture(
+    scenario: &Scenario,
+    link: Option<String>,
+    meter: &Meter,
+) -> Result<(String, Vec<u8>), BadInput> {
     let names = Names::of(scenario).map_err(BadInput::new)?;
     let wanted: Vec<String> = link.into_iter().collect();
     let links: Vec<usize> = choose(scenario, &names, &wanted)?.into_iter().take(1).collect();
@@ -181,8 +241,9 @@ fn capture(scenario: &Scenario, link: Option<String>) -> Result<(String, Vec<u8>
     let mut recorder =
         Recorder::new(scenario, &names, &links, &never, open, |_, error| unwritten(error))?;
     Engine::default()
-        .simulate_observed(scenario, &links, &mut recorder, &Meter::default())
-        .map_err(BadInput::new)?;
+        .simulate_observed(scenario, &links, &mut recorder, meter)
+        .map_err(BadInput::new)?
+        .ok_or_else(stopped)?;
     let captures = recorder.finish().map_err(|fault| match fault {
         CaptureFault::Input(error) => error,
         CaptureFault::Write(_, error) => unwritten(error),

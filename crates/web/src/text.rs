@@ -99,9 +99,7 @@ fn inline(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use ackclock_input::{from_text, to_json};
+    use ackclock_input::{Folder, from_text, to_json};
 
     use super::*;
 
@@ -110,9 +108,9 @@ mod tests {
         let text = "title = \"A \\\"test\\\" é\"\nduration = \"2 s\"\nseed = 7\n[topology]\nkind = \"path\"\nrate = \"1 Mbit/s\"\n\
             rtt = \"20 ms\"\nqueue = { kind = \"droptail\", limit = \"2 BDP\" }\n[[flow]]\nvariant = \"newreno+sack\"\n\
             [[flow]]\nname = \"b\"\nvariant = \"cubic\"\napp = { kind = \"bulk\", size = \"1 MB\" }\n";
-        let (tree, scenario) = from_text("a", text, false, Path::new("")).unwrap();
+        let (tree, scenario) = from_text("a", text, false, Folder::here()).unwrap();
         let written = to_toml(tree.as_object().unwrap());
-        let (again, read) = from_text("b", &written, false, Path::new("")).unwrap();
+        let (again, read) = from_text("b", &written, false, Folder::here()).unwrap();
         assert_eq!(again, tree);
         assert_eq!(to_json(&read), to_json(&scenario));
         assert_eq!(written, text.replace("\n[", "\n\n["));

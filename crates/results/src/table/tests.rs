@@ -30,6 +30,7 @@ fn run(names: &[&str], flow: &[u32]) -> Run {
             delivered_flow_packets: vec![3],
             delivered_cross_packets: vec![4],
             dropped_packets: vec![5],
+            marked_packets: vec![2],
         },
         objects: Objects {
             flow: vec![0, 0],

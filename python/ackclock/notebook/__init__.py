@@ -1,0 +1,1 @@
+"""The page's view of a run inside a notebook: :func:`ackclock.show`."""

@@ -1,0 +1,306 @@
+"""The application: addresses, and what is answered at each.
+
+Errors are one line of text with the status of HTTP that says their kind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import hmac
+import json
+import mimetypes
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request, Response, WebSocket
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse
+from starlette.websockets import WebSocketDisconnect
+
+import ackclock
+from ackclock.errors import BadInput, MissingPackageError
+from ackclock.serve import captures, stores
+from ackclock.serve.folder import OutsideError, Served
+from ackclock.serve.guard import App, Guard, TooMuchError
+from ackclock.serve.jobs import ForbiddenError, Job, Jobs, TooManyError
+from ackclock.serve.page import MISSING, POLICY_OF_FILES, page, policy
+from ackclock.serve.sweeps import Sweeps
+
+__all__ = ["Laboratory"]
+
+#: Requests of the page that are answered at once; runs have addresses of their own.
+_ASKED = {"about", "read", "write", "choices", "segments", "capture"}
+#: Seconds between two looks at whether somebody still waits for an answer.
+_LOOK_S = 0.2
+
+_BYTES = "application/octet-stream"
+
+
+class _NotFoundError(Exception):
+    """There is nothing at an address; its text is one line."""
+
+
+#: The errors that are told, and their status.
+_STATUS: dict[type[Exception], int] = {
+    BadInput: 422,
+    ForbiddenError: 403,
+    OutsideError: 403,
+    _NotFoundError: 404,
+    TooMuchError: 413,
+    TooManyError: 429,
+    MissingPackageError: 501,
+}
+
+
+def _line(status: int, text: object) -> Response:
+    return PlainTextResponse(" ".join(str(text).split()) + "\n", status)
+
+
+def _refusal(error: Exception) -> Response:
+    """Return the line of an error, with its status."""
+    text = str(error)
+    status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+    if isinstance(error, TooManyError):
+        text = "too many runs are under way: wait for some, or cancel them"
+    if isinstance(error, OutsideError) and "no such" in text:
+        status = 404
+    return _line(status, text)
+
+
+def _told(
+    answer: Callable[..., Awaitable[Response]],
+) -> Callable[..., Awaitable[Response]]:
+    """Have a refusal be one line."""
+
+    @wraps(answer)
+    async def lined(*given: Any, **named: Any) -> Response:
+        try:
+            return await answer(*given, **named)
+        except tuple(_STATUS) as error:
+            return _refusal(error)
+
+    return lined
+
+
+class Laboratory:
+    """The laboratory of a folder: its application, and what goes on in it.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    token
+        The secret of this server.
+    port
+        The port that it listens at.
+    """
+
+    def __init__(self, folder: Path, token: str, port: int) -> None:
+        self._served = Served(folder)
+        self.jobs = Jobs(self._served.root)
+        self.sweeps = Sweeps(self._served)
+        # Files of reports come to pages that have no cookie: their addresses are secrets.
+        key = hmac.new(token.encode(), b"files", hashlib.sha256).hexdigest()
+        self._files = f"/files/{key}/"
+        app = FastAPI(
+            title="Ackclock", docs_url=None, redoc_url=None, openapi_url=None,
+            lifespan=self._lifespan,
+        )  # fmt: skip
+        self._route(app)
+        self.app: App = Guard(cast("App", app), token, port, [self._files])
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, _: FastAPI) -> AsyncGenerator[None]:
+        yield
+        self.close()
+
+    def close(self) -> None:
+        """End runs and sweeps."""
+        self.jobs.stop()
+        self.sweeps.stop()
+
+    def _route(self, app: FastAPI) -> None:
+        for method, path, answer in (
+            ("GET", "/", self._page),
+            ("GET", "/api/state", self._state),
+            ("POST", "/api/ask", self._ask),
+            ("GET", "/api/runs", self._runs),
+            ("POST", "/api/runs", self._begin),
+            ("GET", "/api/runs/{name}", self._run),
+            ("GET", "/api/runs/{name}/result", self._result),
+            ("DELETE", "/api/runs/{name}", self._cancel),
+            ("GET", "/api/folder", self._folder),
+            ("GET", "/api/text", self._text),
+            ("GET", "/api/stores", self._stores),
+            ("GET", "/api/stores/rows", self._rows),
+            ("POST", "/api/sweeps", self._sweep),
+            ("DELETE", "/api/sweeps", self._stop_sweep),
+            ("GET", "/api/captures/segments", self._capture),
+            ("GET", f"{self._files}{{path:path}}", self._file),
+        ):
+            app.add_api_route(path, _told(answer), methods=[method], response_model=None)
+        app.add_api_websocket_route("/api/runs/{name}/follow", self._follow)
+
+    async def _page(self) -> Response:
+        found = page()
+        if found is None:
+            return _line(501, MISSING)
+        return HTMLResponse(found, headers={"content-security-policy": policy()})
+
+    async def _state(self) -> Response:
+        return JSONResponse(
+            {
+                "version": ackclock.__version__,
+                "folder": self._served.root.name,
+                "files": self._files,
+                "runs": [job.told() for job in self.jobs.known()],
+            }
+        )
+
+    async def _ask(self, request: Request) -> Response:
+        asked = await _json(request)
+        if asked.get("do") not in _ASKED:
+            raise BadInput(f"do: expected one of {', '.join(sorted(_ASKED))}")
+        gone = threading.Event()
+        answer = asyncio.ensure_future(self.jobs.ask(asked, gone))
+        while not (await asyncio.wait([answer], timeout=_LOOK_S))[0]:
+            if await request.is_disconnected():
+                gone.set()
+        return Response(await answer, media_type=_BYTES)
+
+    async def _runs(self) -> Response:
+        return JSONResponse([job.told() for job in self.jobs.known()])
+
+    async def _begin(self, request: Request) -> Response:
+        asked = await _json(request)
+        text, on = asked.get("text"), asked.get("on", "sim")
+        if not isinstance(text, dict) or on not in {"sim", "live"}:
+            raise BadInput("runs: expected `text` with `file` and `text`, and `on`: sim or live")
+        given = cast("dict[str, Any]", text)
+        job = await self.jobs.begin(
+            str(given.get("file", "scenario.toml")),
+            str(given.get("text", "")),
+            on,
+            watch=bool(asked.get("watch", True)),
+        )
+        return JSONResponse(job.told(), 201)
+
+    def _known(self, name: str) -> Job:
+        job = self.jobs.find(name)
+        if job is None:
+            raise _NotFoundError("no such run: the server may have been started anew")
+        return job
+
+    async def _run(self, name: str) -> Response:
+        job = self._known(name)
+        return JSONResponse({**job.told(), "text": job.text, "watch": job.watch})
+
+    async def _result(self, name: str) -> Response:
+        job = self._known(name)
+        if job.error is not None:
+            raise BadInput(job.error)
+        if job.result is None:
+            raise _NotFoundError(f"the run has no result: it is {job.state}")
+        return Response(job.result, media_type=_BYTES)
+
+    async def _cancel(self, name: str) -> Response:
+        job = self._known(name)
+        self.jobs.cancel(job)
+        return JSONResponse(job.told())
+
+    async def _follow(self, socket: WebSocket, name: str) -> None:
+        job = self.jobs.find(name)
+        if job is None:
+            await socket.close(1008, "no such run")
+            return
+        await socket.accept()
+        begin = socket.query_params.get("from", "0")
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            await _tell(socket, job, int(begin) if begin.isdecimal() else 0)
+            await socket.close()
+
+    async def _folder(self) -> Response:
+        found = await run_in_threadpool(self._served.found)
+        return JSONResponse({**vars(found), "sweeps": self.sweeps.told()})
+
+    async def _text(self, request: Request) -> Response:
+        name = request.query_params.get("path", "")
+        return PlainTextResponse(await run_in_threadpool(self._served.text, name))
+
+    async def _stores(self, request: Request) -> Response:
+        path = self._served.inside(request.query_params.get("path", ""))
+        return JSONResponse(await run_in_threadpool(stores.about, self._served, path))
+
+    async def _rows(self, request: Request) -> Response:
+        asked = request.query_params
+        path = self._served.inside(asked.get("path", ""))
+        begin = asked.get("begin", "0")
+        found = await run_in_threadpool(
+            stores.rows,
+            self._served,
+            path,
+            asked.get("table", "cells"),
+            asked.get("where", ""),
+            int(begin) if begin.isdecimal() else 0,
+        )
+        return JSONResponse(found)
+
+    async def _sweep(self, request: Request) -> Response:
+        asked = await _json(request)
+        told = await run_in_threadpool(
+            self.sweeps.begin, str(asked.get("plan", "")), str(asked.get("store", ""))
+        )
+        return JSONResponse(told, 201)
+
+    async def _stop_sweep(self, request: Request) -> Response:
+        name = request.query_params.get("store", "")
+        if not await run_in_threadpool(self.sweeps.cancel, name):
+            raise _NotFoundError(f"no such sweep: `{name}` is not run by this server")
+        return JSONResponse(self.sweeps.told())
+
+    async def _capture(self, request: Request) -> Response:
+        path = self._served.inside(request.query_params.get("path", ""))
+        answer = await run_in_threadpool(captures.segments, path)
+        return Response(answer, media_type=_BYTES)
+
+    async def _file(self, path: str) -> Response:
+        found = self._served.inside(path)
+        if not found.is_file():
+            raise _NotFoundError(f"`{quote(path)}`: no such file")
+        kind, _ = mimetypes.guess_type(found.name)
+        headers = {"content-security-policy": POLICY_OF_FILES}
+        return FileResponse(found, media_type=kind or _BYTES, headers=headers)
+
+
+async def _tell(socket: WebSocket, job: Job, begin: int) -> None:
+    """Tell a reader of a run: parts of rows from ``begin`` on, and its state when that changes."""
+    at, told = begin, None
+    while True:
+        changed = job.changed
+        # What comes while this reader takes its time is told in the next turn, the state once.
+        for part in job.parts[at:]:
+            await socket.send_bytes(part)
+            at += 1
+        over, state = job.over, job.told()
+        if state != told:
+            await socket.send_text(json.dumps(state))
+            told = state
+        if over and at >= len(job.parts):
+            return
+        await changed.wait()
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    try:
+        found = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise BadInput("expected an object in JSON")
+    return cast("dict[str, Any]", found)

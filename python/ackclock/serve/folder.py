@@ -1,0 +1,134 @@
+"""The folder that is served: the files that are found in it, and none outside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Found", "OutsideError", "Served"]
+
+#: The most entries that are looked at, and how deep.
+_MOST_ENTRIES = 20_000
+_DEEPEST = 6
+#: The largest file that is shown as text.
+_MOST_TEXT = 4_000_000
+
+
+class OutsideError(Exception):
+    """A path that is none of the folder's; its text is one line."""
+
+
+@dataclass
+class Found:
+    """The files of a folder by what they are, each by its path below the folder.
+
+    Attributes
+    ----------
+    scenarios
+        Scenarios and plans of sweeps.
+    stores
+        Stores of sweeps.
+    reports
+        Folders with a page.
+    captures
+        Captures of packets.
+    whole
+        False if there is more than was looked at.
+    """
+
+    scenarios: list[str] = field(default_factory=list[str])
+    stores: list[str] = field(default_factory=list[str])
+    reports: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    captures: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    whole: bool = True
+
+
+class Served:
+    """The folder that is served.
+
+    Parameters
+    ----------
+    path
+        Its path.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.root = path.resolve(strict=True)
+
+    def inside(self, name: str) -> Path:
+        """Return the real path of a file or folder, links resolved.
+
+        Raises
+        ------
+        OutsideError
+            It lies outside, or there is none.
+        """
+        shown = "".join(sign if sign.isprintable() else "?" for sign in name[:200])
+        if "\0" in name or Path(name).is_absolute():
+            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
+        try:
+            path = (self.root / name).resolve()
+        except (OSError, RuntimeError):
+            raise OutsideError(f"`{shown}`: no such file") from None
+        if not path.is_relative_to(self.root):
+            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
+        return path
+
+    def text(self, name: str) -> str:
+        """Return the text of a file.
+
+        Raises
+        ------
+        OutsideError
+            There is none, or it is no text of a length that is shown.
+        """
+        path = self.inside(name)
+        try:
+            if not path.is_file():
+                raise OutsideError(f"`{name}`: no such file")
+            if path.stat().st_size > _MOST_TEXT:
+                raise OutsideError(f"`{name}` is larger than {_MOST_TEXT:,} bytes")
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise OutsideError(f"`{name}` cannot be read as text") from None
+
+    def found(self) -> Found:
+        """Look at the folder, and at those in it."""
+        found = Found()
+        seen = 0
+        for path, folders, files in self._walk():
+            seen += len(folders) + len(files)
+            if seen > _MOST_ENTRIES:
+                found.whole = False
+                break
+            below = "" if path == self.root else path.relative_to(self.root).as_posix()
+            if "plan.json" in files and "plans" in folders:
+                found.stores.append(below or ".")
+                folders.clear()
+                continue
+            if "index.html" in files:
+                about = (path / "index.html").stat()
+                found.reports.append({"path": below or ".", "changed": about.st_mtime})
+            for name in files:
+                full = f"{below}/{name}" if below else name
+                if name.endswith(".pcapng"):
+                    size = (path / name).stat().st_size
+                    found.captures.append({"path": full, "bytes": size})
+                elif name.endswith(".toml"):
+                    found.scenarios.append(full)
+        found.reports.sort(key=lambda row: -row["changed"])
+        return found
+
+    def _walk(self) -> Iterator[tuple[Path, list[str], list[str]]]:
+        """Yield each folder with the names in it, without hidden ones and links."""
+        for at, folders, files in os.walk(self.root):
+            path = Path(at)
+            depth = len(path.relative_to(self.root).parts)
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            if depth >= _DEEPEST:
+                folders.clear()
+            plain = [name for name in sorted(files) if not name.startswith(".")]
+            yield path, folders, [name for name in plain if not (path / name).is_symlink()]

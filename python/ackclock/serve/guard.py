@@ -1,0 +1,184 @@
+"""The door of the server: who is answered, and how much is read of what they send.
+
+A browser sends requests of any page to this machine. A request is answered if it names this host
+(or another name could be bound to this address), comes from this page, and has the token, which
+the link has once and a cookie from then on.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+__all__ = ["MOST_BYTES", "App", "Guard", "TooMuchError"]
+
+#: The most bytes of a request.
+MOST_BYTES = 10_000_000
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+#: The headers of every answer.
+_HEADERS = (
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
+
+
+class TooMuchError(Exception):
+    """The body of a request is longer than what is read; its text is one line."""
+
+
+class Guard:
+    """An application behind the door.
+
+    Parameters
+    ----------
+    app
+        The application.
+    token
+        The secret of this server.
+    port
+        The port that it listens at.
+    open_paths
+        The beginnings of paths that carry a secret of their own, and need no token.
+    """
+
+    def __init__(self, app: App, token: str, port: int, open_paths: Iterable[str] = ()) -> None:
+        self._app = app
+        self._token = token
+        self._cookie = f"ackclock-{port}"
+        self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
+        self._open = tuple(open_paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it in a line."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        if scope["type"] == "http" and scope["path"] == "/" and self._is_link(scope, headers):
+            await self._let_in(send)
+            return
+        refused = self._refusal(scope, headers)
+        if refused is not None:
+            await _refuse(scope, receive, send, *refused)
+            return
+        await self._pass(scope, receive, send)
+
+    def _is_link(self, scope: Scope, headers: dict[str, str]) -> bool:
+        """Return True for the link that was printed, whoever opened it."""
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        return (
+            scope["method"] == "GET"
+            and headers.get("host") in self._hosts
+            and self._is_token(given)
+        )
+
+    async def _let_in(self, send: Send) -> None:
+        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
+        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), *_HEADERS]
+        await send({"type": "http.response.start", "status": 303, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Return the status and the line of a request that is refused."""
+        host = headers.get("host", "")
+        if host not in self._hosts:
+            return 421, f"this server is {min(self._hosts)}, not `{_plain(host)}`"
+        if any(scope["path"].startswith(path) for path in self._open):
+            return None if scope["method"] in {"GET", "HEAD"} else (405, "this is only read")
+        return self._stranger(host, headers) or _length(headers)
+
+    def _stranger(self, host: str, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Return the refusal of a request that is not of this server's page."""
+        origin = headers.get("origin")
+        if origin is not None and origin not in {f"http://{host}", f"https://{host}"}:
+            return 403, f"the request comes from `{_plain(origin)}`, expected this server's page"
+        if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+            return 403, "the request comes from another site, expected this server's page"
+        if not any(self._is_token(given) for given in self._tokens(headers)):
+            return 401, "the token is missing or wrong: open the link that `ackclock serve` printed"
+        return None
+
+    def _tokens(self, headers: dict[str, str]) -> Iterable[str]:
+        yield headers.get("x-ackclock-token", "")
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return
+        if cookie is not None:
+            yield cookie.value
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            if message["type"] == "http.request":
+                read += len(message.get("body", b""))
+                if read > MOST_BYTES:
+                    raise TooMuchError(_too_much("of more"))
+            return message
+
+        async def sealed(message: Message) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        try:
+            await self._app(scope, counted, sealed)
+        except TooMuchError as error:
+            if not begun:
+                await _refuse(scope, receive, send, 413, str(error))
+
+
+def _length(headers: dict[str, str]) -> tuple[int, str] | None:
+    """Return the refusal of a request that says that it is too long."""
+    length = headers.get("content-length", "0")
+    if not length.isdecimal():
+        return 400, "content-length: expected a number of bytes"
+    if int(length) > MOST_BYTES:
+        return 413, _too_much(f"of {int(length):,} bytes")
+    return None
+
+
+def _too_much(of: str) -> str:
+    return f"a request {of}, expected {MOST_BYTES:,} bytes at most"
+
+
+def _plain(text: str) -> str:
+    """Return a text of a stranger's, fit for a line."""
+    return "".join(sign if sign.isprintable() else "?" for sign in text[:100])
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, line: str) -> None:
+    if scope["type"] == "websocket":
+        # Closing before it is accepted is an answer 403 of HTTP.
+        await receive()
+        await send({"type": "websocket.close", "code": 1008, "reason": line[:120]})
+        return
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        # What is left of the body is not read.
+        (b"connection", b"close"),
+        *_HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": f"{line}\n".encode()})

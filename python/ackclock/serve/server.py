@@ -1,0 +1,75 @@
+"""The server as a process: it listens on this machine alone, and leaves nothing when it ends."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+
+from ackclock.errors import BadInput
+from ackclock.serve.app import Laboratory
+
+__all__ = ["serve"]
+
+_HOST = "127.0.0.1"
+#: Seconds that readers have to hear that their runs have ended.
+_GRACE_S = 3
+
+
+class _Server(uvicorn.Server):
+    """A server that ends its runs before it waits for their readers."""
+
+    def __init__(self, config: uvicorn.Config, laboratory: Laboratory) -> None:
+        super().__init__(config)
+        self._laboratory = laboratory
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._laboratory.close()
+        await super().shutdown(sockets)
+
+
+def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
+    """Serve the laboratory of a folder until an interrupt.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    port
+        The port; 0: one that is free.
+    told
+        Called with the link once it can be opened.
+
+    Raises
+    ------
+    BadInput
+        There is no such folder, or the port is taken.
+    """
+    if not folder.is_dir():
+        raise BadInput(f"{folder}: no such folder")
+    # asyncio turns Nagle's algorithm off where the protocol is said: an answer would wait 40 ms for
+    # the delayed ACK of its head.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    with listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((_HOST, port))
+        except OSError as error:
+            raise BadInput(f"--port: {port}: {error.strerror}") from None
+        port = listening.getsockname()[1]
+        token = secrets.token_urlsafe(32)
+        laboratory = Laboratory(folder, token, port)
+        config = uvicorn.Config(
+            laboratory.app, access_log=False, log_level="error", server_header=False,
+            lifespan="on", timeout_graceful_shutdown=_GRACE_S, ws="websockets-sansio",
+            ws_max_size=65_536,
+        )  # fmt: skip
+        told(f"http://{_HOST}:{port}/?token={token}")
+        try:
+            _Server(config, laboratory).run([listening])
+        finally:
+            laboratory.close()
+            laboratory.jobs.join()

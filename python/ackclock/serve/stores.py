@@ -1,0 +1,95 @@
+"""Stores of sweeps as the page shows them: how far they are, and their rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ackclock.errors import BadInput
+from ackclock.serve.folder import OutsideError, Served
+from ackclock.serve.sweeps import check_plan
+
+if TYPE_CHECKING:
+    from ackclock.sweeps import SweepResults
+
+__all__ = ["about", "rows"]
+
+_MOST_ROWS = 500
+#: Words that begin a query, and functions of Polars' SQL that read files.
+_QUERY = re.compile(r"\bselect\b|\b(read|scan)_\w+\s*\(", re.IGNORECASE)
+
+
+def _read(served: Served, path: Path) -> SweepResults:
+    from ackclock.sweeps import results  # noqa: PLC0415 - takes half a second
+
+    if (path / "plan.json").is_file():
+        check_plan(served, path / "plan.json")
+    found = results(path)
+    if not all(part.resolve().is_relative_to(served.root) for part in path.rglob("*.parquet")):
+        raise OutsideError(f"`{path.name}` has links to files outside of the folder that is served")
+    return found
+
+
+def about(served: Served, path: Path) -> dict[str, Any]:
+    """Return how far a sweep is, whoever runs it, and what it varies."""
+    found = _read(served, path)
+    summary = found.summary()
+    status: dict[str, int] = summary["status"]
+    return {
+        "title": summary["title"],
+        "cells": summary["cells"],
+        "finished": sum(status.values()),
+        "status": status,
+        "axes": summary["axes"],
+        "seeds": summary["seeds"],
+        "tables": found.store.names(),
+    }
+
+
+def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict[str, Any]:
+    """Return rows of a store's table from ``begin`` on.
+
+    Parameters
+    ----------
+    served
+        The folder that is served.
+    path
+        The store.
+    table
+        ``cells``, or a table that was kept.
+    where
+        A condition in SQL over its columns; empty: all rows.
+    begin
+        The first row.
+
+    Raises
+    ------
+    BadInput
+        There is no such table, or the condition is none.
+    """
+    import polars as pl  # noqa: PLC0415 - as above
+
+    found = _read(served, path)
+    frame = found.frame if table == "cells" else found.table(table)
+    if where.strip():
+        if _QUERY.search(where):
+            raise BadInput("where: expected a condition over the columns, without a query")
+        try:
+            frame = frame.filter(pl.sql_expr(where))
+        except (pl.exceptions.PolarsError, TypeError) as error:
+            raise BadInput(f"where: {str(error).splitlines()[0]}") from None
+    shown = frame.slice(begin, _MOST_ROWS)
+    return {
+        "columns": shown.columns,
+        "rows": [[_plain(cell) for cell in row] for row in shown.rows()],
+        "begin": begin,
+        "of": frame.height,
+    }
+
+
+def _plain(cell: object) -> object:
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    return cell if isinstance(cell, int | float | str | None) else str(cell)

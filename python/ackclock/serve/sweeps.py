@@ -1,0 +1,185 @@
+"""Sweeps that the page began, each a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from ackclock import _core
+from ackclock.errors import BadInput
+from ackclock.serve.folder import Served
+from ackclock.serve.jobs import ForbiddenError
+
+__all__ = ["Sweeps", "check_plan"]
+
+#: The sweeps that go on at once: each has all cores.
+_MOST = 2
+_PATIENCE_S = 5.0
+
+
+@dataclass
+class _Sweep:
+    plan: str
+    process: subprocess.Popen[str]
+    errors: str | None = None
+
+
+class Sweeps:
+    """The sweeps of a server.
+
+    Parameters
+    ----------
+    served
+        The folder in which plans and stores lie.
+    """
+
+    def __init__(self, served: Served) -> None:
+        self._served = served
+        self._known: dict[str, _Sweep] = {}
+
+    def begin(self, plan: str, store: str) -> dict[str, Any]:
+        """Begin the sweep of a plan into a store.
+
+        Raises
+        ------
+        BadInput
+            The plan is none.
+        ForbiddenError
+            The plan asks for more than simulations.
+        """
+        from ackclock.sweeps import Plan  # noqa: PLC0415 - takes half a second
+
+        file = self._served.inside(plan)
+        into = self._served.inside(store)
+        if not store or into == self._served.root:
+            raise BadInput("store: expected the name of a folder")
+        check_plan(self._served, file)
+        read = Plan.from_file(file)
+        if read.on != "sim" or read.study or read.laws:
+            raise ForbiddenError(
+                "the page runs sweeps of simulations; use `ackclock sweep` for others"
+            )
+        known = self._known.get(store)
+        going = [one for one in self._known.values() if one.process.poll() is None]
+        if known is not None and known in going:
+            raise BadInput(f"store: a sweep into `{store}` is under way")
+        if len(going) >= _MOST:
+            raise BadInput(f"{_MOST} sweeps are under way: wait for one")
+        words = [sys.executable, "-m", "ackclock.cli", "sweep", str(file), "--out", str(into)]
+        process = subprocess.Popen(
+            words,
+            cwd=self._served.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            # An interrupt of the terminal goes to the server, which passes it on.
+            start_new_session=True,
+        )
+        self._known[store] = _Sweep(plan, process)
+        return {"plan": plan, "store": store}
+
+    def told(self) -> list[dict[str, Any]]:
+        """Return the sweeps, and whether they go on."""
+        return [self._told(store, one) for store, one in self._known.items()]
+
+    def _told(self, store: str, one: _Sweep) -> dict[str, Any]:
+        code = one.process.poll()
+        if code is not None and one.errors is None:
+            said = one.process.communicate()[1].strip().splitlines()
+            one.errors = said[-1] if said and code not in {0, 130} else ""
+        return {
+            "store": store, "plan": one.plan, "running": code is None, "error": one.errors or None,
+        }  # fmt: skip
+
+    def cancel(self, store: str) -> bool:
+        """End a sweep; return False if there is none. What is finished stays in the store."""
+        one = self._known.get(store)
+        if one is None:
+            return False
+        _end(one.process)
+        return True
+
+    def stop(self) -> None:
+        """End all."""
+        for one in self._known.values():
+            _end(one.process)
+
+
+#: Keys of scenarios under which the name of a file may stand.
+_FILES = ("file", "series", "quantiles", "times_ms", "delays_ms", "bytes")
+#: Functions of Polars' SQL that read files.
+_READS = re.compile(r"\b(read|scan)_\w+\s*\(", re.IGNORECASE)
+
+
+def check_plan(served: Served, file: Path) -> None:
+    """Refuse a plan that would read files outside of the folder.
+
+    Raises
+    ------
+    BadInput
+        It is no plan, or its scenario none.
+    ForbiddenError
+        It names such a file, or could.
+    """
+    text = served.text(file.relative_to(served.root).as_posix())
+    try:
+        plan = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{file.name}: {error}") from None
+    scenario = plan.get("scenario")
+    folder = file.parent
+    if isinstance(scenario, str):
+        beside = file.parent.relative_to(served.root) / scenario
+        path = served.inside(str(beside))
+        folder = path.parent
+        asked = {"file": path.name, "text": served.text(path.relative_to(served.root).as_posix())}
+    else:
+        asked = {"file": "scenario.json", "text": json.dumps(scenario)}
+    answer = _core.answer(json.dumps({"do": "read", "text": asked}), str(folder))
+    length = int.from_bytes(answer[:4], "little")
+    error = json.loads(answer[4 : 4 + length]).get("error")
+    if error is not None:
+        raise BadInput(error)
+    if _READS.search(json.dumps(plan)) or _names_a_file(plan.get("axes")):
+        raise ForbiddenError(
+            f"{file.name}: its axes or values would read files; use `ackclock sweep`"
+        )
+
+
+def _names_a_file(axes: object) -> bool:
+    """Return True if settings of a plan put the name of a file into a scenario."""
+    if isinstance(axes, dict):
+        pairs = cast("dict[str, object]", axes).items()
+        return any(
+            (key.rpartition(".")[2] in _FILES and _has_text(value)) or _names_a_file(value)
+            for key, value in pairs
+        )
+    return isinstance(axes, list) and any(map(_names_a_file, cast("list[object]", axes)))
+
+
+def _has_text(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_text, cast("dict[str, object]", value).values()))
+    if isinstance(value, list):
+        return any(map(_has_text, cast("list[object]", value)))
+    return isinstance(value, str)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_PATIENCE_S)
+        return
+    process.kill()
+    process.wait()

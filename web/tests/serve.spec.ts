@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { expect, test } from "@playwright/test";
+import { settled, visit } from "./page";
+
+const root = resolve(import.meta.dirname, "../..");
+const command = join(root, ".venv/bin/ackclock");
+const wasm = join(root, "target/wasm32-unknown-unknown/web/ackclock_web.wasm");
+
+test.describe.configure({ mode: "serial" });
+test.skip(!existsSync(command), "the package is not installed in .venv (make build)");
+
+let server: ChildProcess;
+let link = "";
+let folder = "";
+
+test.beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "ackclock-serve-"));
+  writeFileSync(
+    join(folder, "small.toml"),
+    'duration = "3 s"\n[topology]\nkind = "path"\nrate = "5 Mbit/s"\nrtt = "40 ms"\n[[flow]]\nname = "a"\nvariant = "cubic"\n',
+  );
+  server = spawn(command, ["serve", folder], { stdio: ["ignore", "pipe", "inherit"] });
+  link = await new Promise((found, failed) => {
+    let said = "";
+    server.stdout?.on("data", (text) => {
+      said += String(text);
+      const line = /http:\S+/.exec(said)?.[0];
+      if (line) found(line);
+    });
+    server.on("exit", () => failed(new Error(`the server ended: ${said}`)));
+  });
+});
+
+test.afterAll(async () => {
+  const ended = new Promise((end) => server.on("exit", end));
+  server.kill("SIGINT");
+  await ended;
+  rmSync(folder, { recursive: true });
+});
+
+/** The answer of the core in WebAssembly. */
+async function asked(request: unknown): Promise<Buffer> {
+  const { instance } = await WebAssembly.instantiate(readFileSync(wasm), {});
+  const core = instance.exports as unknown as {
+    memory: WebAssembly.Memory;
+    reserve(length: number): number;
+    ask(): number;
+    answered(): number;
+  };
+  const bytes = new TextEncoder().encode(JSON.stringify(request));
+  const at = core.reserve(bytes.length);
+  new Uint8Array(core.memory.buffer, at, bytes.length).set(bytes);
+  const length = core.ask();
+  return Buffer.from(new Uint8Array(core.memory.buffer, core.answered(), length));
+}
+
+test("the native core's result is that of WebAssembly, to the last bit", async ({ page }) => {
+  await visit(page, link);
+  await expect(page.locator("#status")).toContainText("events in");
+  expect(page.url()).toContain("#run=");
+  expect(page.url()).not.toContain("token");
+  const text = await page.locator("#text").inputValue();
+  const native = await page.evaluate(async () => {
+    const id = location.hash.replace("#run=", "");
+    const bytes = new Uint8Array(await (await fetch(`api/runs/${id}/result`)).arrayBuffer());
+    return Array.from(bytes);
+  });
+  const found = await asked({ do: "run", text: { file: "scenario.toml", text }, watch: true });
+  expect(Buffer.from(native).equals(found)).toBe(true);
+});
+
+test("a reload and another tab find the run again", async ({ page, context }) => {
+  await visit(page, link);
+  await page.locator("#slider-rate").fill("50");
+  await settled(page);
+  const [numbers, address] = [await page.locator("#result").textContent(), page.url()];
+  await page.reload();
+  await page.waitForFunction(() => document.body.dataset.runs !== undefined);
+  await settled(page);
+  expect(await page.locator("#result").textContent()).toBe(numbers);
+  expect(page.url()).toBe(address);
+  const other = await context.newPage();
+  await visit(other, address);
+  expect(await other.locator("#result").textContent()).toBe(numbers);
+  await expect(other.locator("#text")).toHaveValue(/rate = "1 Mbit\/s"/);
+});
+
+test("a long run is stopped", async ({ page }) => {
+  await visit(page, link);
+  const text = await page.locator("#text").inputValue();
+  await page.locator("#text").fill(text.replace(/duration = ".*"/, 'duration = "4000 s"'));
+  await expect(page.locator("#progress")).toBeVisible();
+  await page.locator("#stop").click();
+  await expect(page.locator("#status")).toHaveText("The run was stopped.");
+});
+
+test("a scenario of the folder is opened, and its runs are listed", async ({ page }) => {
+  await visit(page, link);
+  await page.locator("#tab-folder").click();
+  await page.getByRole("button", { name: "small.toml" }).click();
+  await settled(page);
+  await expect(page.locator("#text")).toHaveValue(/rtt = "40 ms"/);
+  await expect(page.locator("#flows tbody th").first()).toHaveText("a");
+  await page.locator("#tab-folder").click();
+  await expect(page.locator("#folder-runs tbody tr").first()).toContainText("done");
+});
+
+test("without the token there is no page", async ({ page }) => {
+  const response = await page.goto(new URL("/", link).href);
+  expect(response?.status()).toBe(401);
+  await expect(page.locator("body")).toContainText("open the link");
+});
+
+test("a run on real packets grows while it lasts", async ({ page }) => {
+  await visit(page, link);
+  await page
+    .locator("#text")
+    .fill(
+      'duration = "3 s"\n[topology]\nkind = "path"\nrate = "5 Mbit/s"\nrtt = "40 ms"\n[[flow]]\nname = "a"\nvariant = "cubic"\nprofile = "linux"\n',
+    );
+  await page.locator("#on").selectOption("live");
+  await settled(page);
+  await page.locator("#run").click();
+  await expect(page.locator("#status")).toContainText(/of 3 s|namespace|On real packets/);
+  await settled(page);
+  const said = (await page.locator("#fault").textContent()) ?? "";
+  test.skip(said !== "", `no live runs here: ${said}`);
+  await expect(page.locator("#status")).toContainText("On real packets");
+});
