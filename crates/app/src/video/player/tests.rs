@@ -5,7 +5,7 @@ use super::*;
 /// Arrivals: (ms, bytes). Deadlines are served between arrivals, an arrival before a deadline of the
 /// same moment.
 struct Story {
-    player: Player,
+    player: DeadlinePlayer,
     wake: Option<Instant>,
 }
 
@@ -36,7 +36,7 @@ impl Story {
 
     fn of(sizes: &[u32], settings: PlayerSettings) -> Self {
         let pictures = Pictures::new(sizes, Duration::from_millis(100)).unwrap();
-        Self { player: Player::new(settings, pictures).unwrap(), wake: None }
+        Self { player: DeadlinePlayer::new(settings, pictures).unwrap(), wake: None }
     }
 
     fn until(&mut self, ms: u64) -> &mut Self {
@@ -246,8 +246,8 @@ fn impossible_settings_are_refused() {
         catch_up: 1.1,
         resize: None,
     };
-    let refused = |settings| Player::new(settings, pictures.clone()).unwrap_err();
-    assert!(Player::new(good, pictures.clone()).is_ok());
+    let refused = |settings| DeadlinePlayer::new(settings, pictures.clone()).unwrap_err();
+    assert!(DeadlinePlayer::new(good, pictures.clone()).is_ok());
     assert!(refused(PlayerSettings { buffer: Bytes::new(499), ..good }).contains("picture"));
     assert!(refused(PlayerSettings { start: Bytes::new(501), ..good }).contains("waits for"));
     assert!(refused(PlayerSettings { catch_up: 0.9, ..good }).contains("from 1 to 10"));
