@@ -139,7 +139,7 @@ MODULES: Mapping[str, Module] = {
             Class(
                 "Video",
                 "AppSpec",
-                "pictures size length picture_rate buffer start resume catch_up resize pace",
+                "pictures size length picture_rate buffer start resume catch_up resize pace player group",
                 ("video",),
                 defaults={"pictures": None},
             ),
@@ -525,8 +525,8 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
             Class(
                 "AccessLine",
                 "AccessLine",
-                "delay rate loss syn_loss",
-                defaults={"delay": "0 s", "loss": 0.0, "syn_loss": 0.0},
+                "delay rate loss syn_loss delaybox",
+                defaults={"delay": "0 s", "loss": 0.0, "syn_loss": 0.0, "delaybox": False},
             ),
             Class("Access", "AccessSpec", "client server"),
             Class(

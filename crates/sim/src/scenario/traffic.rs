@@ -411,6 +411,10 @@ pub struct AccessLine {
     /// an attack.
     #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
     pub syn_loss: Draw<f64>,
+    /// The delay is that of ns-2's DelayBox, which forgets a connection with the first FIN of either way:
+    /// packets behind it on the line are lost, and later ones have no delay.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub delaybox: bool,
 }
 
 const fn no_loss() -> Draw<f64> {
@@ -520,6 +524,8 @@ pub struct LineLaws {
     pub loss: Law,
     /// The probability of loss of a SYN or SYN-ACK, besides.
     pub syn_loss: Law,
+    /// True if the line forgets its delay with the first FIN.
+    pub delaybox: bool,
 }
 
 impl LineLaws {
@@ -538,6 +544,7 @@ impl AccessLine {
             rate: self.rate.as_ref().map(Draw::law),
             loss: self.loss.law(),
             syn_loss: self.syn_loss.law(),
+            delaybox: self.delaybox,
         }
     }
 }
