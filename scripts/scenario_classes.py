@@ -496,9 +496,9 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
             Class(
                 "PackMime",
                 "TrafficApp",
-                "rate http memory",
+                "rate http memory later",
                 ("packmime",),
-                defaults={"memory": None},
+                defaults={"memory": None, "later": None},
             ),
             Class(
                 "Browser",

@@ -47,9 +47,9 @@ const PREFETCH: Bytes = Bytes::new(16 << 20);
 const REORDER: usize = 2;
 /// The pictures that the threads of the decoder hold.
 const THREADS: usize = 2;
-/// The time of decoding a picture, where many wait: between that of one thread alone (3 ms at 640x360 and
-/// 5 Mbit/s) and what VLC showed on a busy machine of two processors.
-const DECODING: i64 = 6_000_000;
+/// The time of decoding a picture, where many wait: that of libavcodec with one thread at 640x360 and
+/// 5 Mbit/s.
+const DECODING: i64 = 3_000_000;
 /// How many late pictures in a row are still shown or lost, and decoded.
 const MOST_LATE: u32 = 4;
 const MOST_DECODED: u32 = 11;

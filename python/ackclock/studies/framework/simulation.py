@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, Protocol, TypeVar
 
 import polars as pl
@@ -16,21 +15,36 @@ class BrokenRunError(AssertionError):
     """A run in which packets appeared, vanished or outran a link: a fault, not a result."""
 
 
-@dataclass(frozen=True)
+class _Table:
+    """A table of a batch, converted when it is first asked for."""
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tables: Tables, _: type | None = None) -> pl.DataFrame:
+        frame = _with_texts(getattr(tables.run, self.name).to_polars())
+        # From now on the instance's own attribute comes first.
+        vars(tables)[self.name] = frame
+        return frame
+
+
 class Tables:
     """The tables of a batch of runs; ``cell`` is the index of the run."""
 
-    flows: pl.DataFrame
-    links: pl.DataFrame
-    sources: pl.DataFrame
-    crossings: pl.DataFrame
-    objects: pl.DataFrame
-    connections: pl.DataFrame
-    pages: pl.DataFrame
-    videos: pl.DataFrame
-    quick_start: pl.DataFrame
-    flow_samples: pl.DataFrame
-    link_samples: pl.DataFrame
+    def __init__(self, run: ac.Run) -> None:
+        self.run = run
+
+    flows = _Table()
+    links = _Table()
+    sources = _Table()
+    crossings = _Table()
+    objects = _Table()
+    connections = _Table()
+    pages = _Table()
+    videos = _Table()
+    quick_start = _Table()
+    flow_samples = _Table()
+    link_samples = _Table()
 
 
 def simulate(
@@ -39,8 +53,7 @@ def simulate(
     progress: Callable[[int], None] | None = None,
 ) -> Tables:
     """Run scenarios and check that every queue and link of every run conserves its packets."""
-    frames = ac.simulate_many(scenarios, threads=threads, progress=progress).to_polars()
-    tables = Tables(**{part.name: _with_texts(frames[part.name]) for part in fields(Tables)})
+    tables = Tables(ac.simulate_many(scenarios, threads=threads, progress=progress))
     check_conservation(tables.links)
     return tables
 

@@ -141,6 +141,11 @@ class Choice:
     patience: float = 8.0
     """How many times the film's length it may take; the slowest of the study's own, CCP read
     literally, leaves up to four fifths of a link unused."""
+    capacity: str = ""
+    """The word of CCP's and CCPD's estimate of the capacity, such as ``,delivery``."""
+    player: Literal["deadline", "vlc"] = "deadline"
+    group: str = ""
+    """The kinds of a group's pictures, if a picture that refers to a discarded one is discarded."""
     wifi_bundle: int | None = None
     wifi_levels: tuple[float, ...] | None = None
 
@@ -153,8 +158,11 @@ class Choice:
             return f"cubic(linux){parts}" + ("" if self.hystart else "+standard")
         if law == "ccpd":
             kp, kd = numbers.split(",")
-            return f"ccpd({kp},{round(float(kd) * self.kd)}{self.ccp}){parts}"
-        return f"ccp({numbers}{self.ccp}){parts}" if law == "ccp" else f"{variant}{parts}"
+            kd = f"{round(float(kd) * self.kd)}"
+            return f"ccpd({kp},{kd}{self.ccp}{self.capacity}){parts}"
+        if law == "ccp":
+            return f"ccp({numbers}{self.ccp}{self.capacity}){parts}"
+        return f"{variant}{parts}"
 
 
 DEFAULT = Choice("default")
@@ -259,6 +267,10 @@ class Trial:
             pace=self.sender()[1],
             resize=self.resize or None,
         )
+        if choice.player == "vlc":
+            return replace(film, player="vlc")
+        if choice.group:
+            film = replace(film, group=choice.group)
         if choice.resume != 1.0:
             film = replace(film, start=f"{round(choice.resume * BUFFER_BYTES)} B")
         return film if choice.catch_up is None else replace(film, catch_up=choice.catch_up)
