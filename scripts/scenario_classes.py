@@ -139,7 +139,8 @@ MODULES: Mapping[str, Module] = {
             Class(
                 "Video",
                 "AppSpec",
-                "pictures size length picture_rate buffer start resume catch_up resize pace player group",
+                "pictures size length picture_rate buffer start resume catch_up resize pace "
+                "player group",
                 ("video",),
                 defaults={"pictures": None},
             ),

@@ -1,7 +1,7 @@
-"""Play a film to VLC and to the player by VLC's rules, with the same arrivals: scripts/vlc_arrivals.py [FILM.mp4].
+"""Play a film to VLC and to the player by its rules at once: scripts/vlc_arrivals.py [FILM.mp4].
 
-Needs VLC 3 and, without a film, ffmpeg. Prints, for each pattern of arrivals, the pictures discarded and the
-underflows of both. It takes about two minutes a pattern, three at a time; as root it runs before
+Needs VLC 3 and, without a film, ffmpeg. Both get the same arrivals, of eleven patterns; the pictures
+discarded and the underflows of both are printed. It takes about five minutes; as root it runs before
 everything else of the machine, so that VLC decodes in time.
 """
 
@@ -41,7 +41,9 @@ def main(film: Path) -> None:
     print("| arrivals | discarded: VLC | model | underflows: VLC | model |")
     print("| --- | --- | --- | --- | --- |")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for name, both in zip(PATTERNS, pool.map(lambda name: _both(film, name), PATTERNS), strict=True):
+        for name, both in zip(
+            PATTERNS, pool.map(lambda name: _both(film, name), PATTERNS), strict=True
+        ):
             told = [str(of[column]) for column in COLUMNS for of in both]
             print(f"| {' | '.join((name, *told))} |", flush=True)
 

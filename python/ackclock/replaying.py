@@ -1,4 +1,4 @@
-"""A web server that sends a file's bytes at recorded times, so that two players get the same arrivals."""
+"""A web server that sends a file at recorded times, so that two players get the same arrivals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ Arrivals = Sequence[tuple[float, int]]
 
 _STEP_S = 0.01
 
-#: Rates in Mbit/s over time, as (seconds, rate), over and over; each below 5.24 Mbit/s in the mean, or with a silence.
+#: Rates in Mbit/s over time, as (seconds, rate), over and over: below 5.24 in the mean, or with
+#: silences.
 PATTERNS: Mapping[str, Sequence[tuple[float, float]]] = {
     "4.9 Mbit/s": [(1, 4.9)],
     "4.5 Mbit/s": [(1, 4.5)],
@@ -35,7 +36,8 @@ PATTERNS: Mapping[str, Sequence[tuple[float, float]]] = {
     "9.6 Mbit/s, on and off by 3 s": [(3, 9.6), (3, 0)],
     "2 Mbit/s, and 1.2 MB every 4 s": [(0.99, 2), (0.01, 962), (3, 2)],
     "4.9 Mbit/s, drawn each half second": [
-        (0.5, 4.9 * random.Random(seed).uniform(0.3, 1.7)) for seed in range(400)
+        (0.5, 4.9 * random.Random(seed).uniform(0.3, 1.7))  # noqa: S311 - nothing is secret
+        for seed in range(400)
     ],
 }  # fmt: skip
 

@@ -50,7 +50,7 @@ const THREADS: usize = 2;
 /// The time of decoding a picture, where many wait: that of libavcodec with one thread at 640x360 and
 /// 5 Mbit/s.
 const DECODING: i64 = 3_000_000;
-/// How many late pictures in a row are still shown or lost, and decoded.
+/// The most late pictures in a row of which the next is still lost, and still decoded.
 const MOST_LATE: u32 = 4;
 const MOST_DECODED: u32 = 11;
 
@@ -83,7 +83,7 @@ pub struct VlcPlayer {
     /// When the next slice may be read.
     wake: i64,
     pts_delay: i64,
-    /// How far reading is ahead of `pts_delay`.
+    /// The time by which reading is ahead of `pts_delay`.
     ahead: i64,
     lateness: [i64; 3],
     newest: usize,

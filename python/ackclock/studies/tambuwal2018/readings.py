@@ -1,8 +1,8 @@
 """The open choices of Tambuwal and Muhammed (2018) as axes, written before the first search.
 
 The simulation is of ns-2 with PackMime-HTTP and DelayBox; the queue, the timers and the way in
-which a load is set are open, and so is whether DelayBox had its defects: ns-2.35's forgets a connection
-with the first FIN of either way, loses what is behind it and delays nothing that follows.
+which a load is set are open, and so is whether DelayBox had its defects: ns-2.35's forgets a
+connection with the first FIN of either way, loses what is behind it and delays nothing after it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ AXES = (
     ),
     Axis(
         "delaybox",
-        "The delay box models the propagation and queuing delay incurred from the clients to server",
+        "The delay box models the propagation and queuing delay incurred from the clients",
         "2.3",
         {"sound": False, "ns-2's": True},
         "sound",

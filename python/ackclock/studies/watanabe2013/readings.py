@@ -3,8 +3,8 @@
 The paper names the film's volume and length, the player and its buffer, and the senders. The
 emulator, the film itself, the kernel, the player's rules and the units of its controllers are open.
 
-Kp is no axis: a gain has no unit, and with the paper's 1 it is the same whether it multiplies a part of
-the difference, as equation 5 prints it, or all of it, as equation 6 does.
+Kp is no axis: a gain has no unit, and with the paper's 1 it is the same whether it multiplies a
+part of the difference, as equation 5 prints it, or all of it, as equation 6 does.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ackclock.studies.watanabe2013.scenarios import (
 )
 
 GROUPS = {15: "I" + "BBP" * 4 + "BB", 250: "I" + "PBBB" * 62 + "P"}
-"""Kinds of pictures in the order of sending: half a second of MPEG-2's time, and x264's defaults."""
+"""Kinds of pictures in the order of sending: half a second, and x264's defaults."""
 
 AXES = (
     Axis(
@@ -51,8 +51,8 @@ AXES = (
             "ours, in groups of 250": ("deadline", GROUPS[250]),
         },
         "ours",
-        "VLC's rules are read in a later version (3.0) than the paper's; a decoder may also discard "
-        "what refers to a discarded picture, by groups of half a second or of x264's 250 pictures",
+        "VLC's rules are of a later version (3.0) than the paper's; a decoder may also discard what "
+        "refers to a discarded picture, in groups of half a second or of x264's 250 pictures",
     ),
     Axis(
         "film",

@@ -25,7 +25,7 @@ impl Story {
         self
     }
 
-    /// So many whole pictures come at once.
+    /// Whole pictures come at once.
     fn arrive(&mut self, ms: u64, pictures: u64) -> &mut Self {
         self.until(ms);
         self.player.take(Bytes::new(pictures * 1000));
