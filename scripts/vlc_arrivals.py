@@ -1,8 +1,8 @@
 """Play a film to VLC and to the player by its rules at once: scripts/vlc_arrivals.py [FILM.mp4].
 
-Needs VLC 3 and, without a film, ffmpeg. Both get the same arrivals, of eleven patterns; the pictures
-discarded and the underflows of both are printed. It takes about five minutes; as root it runs before
-everything else of the machine, so that VLC decodes in time.
+Needs VLC 3 and, without a film, ffmpeg. Both get the same arrivals, of eleven patterns; the
+pictures discarded and the underflows of both are printed. It takes about five minutes; as root it
+runs before everything else of the machine, so that VLC decodes in time.
 """
 
 from __future__ import annotations

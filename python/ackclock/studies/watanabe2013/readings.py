@@ -51,7 +51,7 @@ AXES = (
             "ours, in groups of 250": ("deadline", GROUPS[250]),
         },
         "ours",
-        "VLC's rules are of a later version (3.0) than the paper's; a decoder may also discard what "
+        "VLC's are of a later version (3.0) than the paper's; a decoder may also discard what "
         "refers to a discarded picture, in groups of half a second or of x264's 250 pictures",
     ),
     Axis(
