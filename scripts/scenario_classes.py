@@ -142,7 +142,7 @@ MODULES: Mapping[str, Module] = {
                 "pictures size length picture_rate buffer start resume catch_up resize pace "
                 "player group",
                 ("video",),
-                defaults={"pictures": None},
+                defaults={"pictures": None, "player": None},
             ),
             Class(
                 "Dash",
