@@ -20,7 +20,7 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
-from ackclock.studies.framework.simulation import as_inputs, simulate, simulated
+from ackclock.studies.framework.simulation import Written, simulate
 from ackclock.studies.watanabe2013.analysis import Results, analyse
 from ackclock.studies.watanabe2013.predicates import CLAIMS
 from ackclock.studies.watanabe2013.published import PUBLISHED
@@ -288,7 +288,7 @@ def parts(values: Mapping[str, Any], size: Size, seed: int) -> tuple[Plan, list[
         settings = [_trials(plan, path, names, air if path.wifi else cable) for path in paths]
         wifi = [each for each in itertools.chain(*settings) if each.case.wifi]
         rest = [each for each in itertools.chain(*settings) if not each.case.wifi]
-        found += [*_parts(group, rest), simulated(1, f"trials-wifi-{group}", wifi, measured)]
+        found += [*_parts(group, rest), _parts(f"wifi-{group}", wifi)[0]]
     return plan, found
 
 
@@ -316,8 +316,8 @@ def _trials(plan: Reduced, path: Case, names: Sequence[str], of: Choice) -> list
 
 def _parts(group: str, settings: Sequence[Trial]) -> list[Part]:
     """Return two parts, trials and the windows of those that are watched, of the same runs."""
-    scenarios = [setting.scenario() for setting in settings]
-    inputs = as_inputs(scenarios)
+    scenarios = [Written(setting.scenario()) for setting in settings]
+    inputs = [each.text for each in scenarios]
     tables = cache(lambda: simulate(scenarios, 1))
     return [
         Part(f"trials-{group}", inputs, len(settings), lambda _: measured(tables(), settings)),
