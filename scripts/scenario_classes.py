@@ -139,9 +139,10 @@ MODULES: Mapping[str, Module] = {
             Class(
                 "Video",
                 "AppSpec",
-                "pictures size length picture_rate buffer start resume catch_up resize pace",
+                "pictures size length picture_rate buffer start resume catch_up resize pace "
+                "player group",
                 ("video",),
-                defaults={"pictures": None},
+                defaults={"pictures": None, "player": None},
             ),
             Class(
                 "Dash",
@@ -496,9 +497,9 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
             Class(
                 "PackMime",
                 "TrafficApp",
-                "rate http memory",
+                "rate http memory later",
                 ("packmime",),
-                defaults={"memory": None},
+                defaults={"memory": None, "later": None},
             ),
             Class(
                 "Browser",
@@ -525,8 +526,8 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
             Class(
                 "AccessLine",
                 "AccessLine",
-                "delay rate loss syn_loss",
-                defaults={"delay": "0 s", "loss": 0.0, "syn_loss": 0.0},
+                "delay rate loss syn_loss delaybox",
+                defaults={"delay": "0 s", "loss": 0.0, "syn_loss": 0.0, "delaybox": False},
             ),
             Class("Access", "AccessSpec", "client server"),
             Class(

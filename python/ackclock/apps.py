@@ -236,6 +236,14 @@ class Video(Table):
     pace : float, optional
         The server sends at no more than so many times the least constant rate at which the rest of
         the film would be there in time.
+    player : {"deadline", "vlc"}, optional
+        The rules of the player: of deadlines, or those of VLC, which has a buffer and a speed of
+        its own. ``"deadline"``: A picture is shown or discarded at its deadline. ``"vlc"``: Those
+        of VLC 3.
+    group : str, optional
+        The kinds of the pictures, such as ``IBBPBBPBBPBBPBB``, over and over, in the order in which
+        they are sent: a picture that refers to a discarded one is discarded too; default: none
+        refers to another.
     """
 
     KIND: ClassVar[str | None] = "video"
@@ -250,6 +258,8 @@ class Video(Table):
     catch_up: float = 1.1
     resize: str | None = None
     pace: float | None = None
+    player: Literal["deadline", "vlc"] | None = None
+    group: str | None = None
 
     def __post_init__(self) -> None:
         """Freeze the sequence."""

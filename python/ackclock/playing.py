@@ -176,8 +176,8 @@ def play_with_vlc(url: str, *, limit_s: float | None = None) -> dict[str, Any]:
     Of the columns of ``videos`` it knows ``shown`` and ``discarded`` (its statistics' frames
     displayed, some of them twice where it had stopped, and lost), ``underflows`` (how often its
     clock of the stream came too late), ``startup_s`` (until its first buffer was full, from the
-    start of the program) and ``finished_s``. It reads ahead as its own buffers allow, and documents
-    none of its rules.
+    start of the program) and ``finished_s``. It reads ahead as its own buffers allow; its rules, as
+    far as they are known, are those of ``Video(player="vlc")``.
 
     Raises
     ------

@@ -186,6 +186,9 @@ class PackMime(Table):
         The memory of the sizes of requests and of the round-trip times: ``"long"``, all the way
         back; ``"ns2"``, five thousand and a thousand connections. ``"long"``: All of them, as the
         model was published. ``"ns2"``: As many as ns-2's generators keep.
+    later : {"alike", "drawn"}, optional
+        The sizes of the later responses of a persistent connection. ``"alike"``: About a size of
+        the connection's own. ``"drawn"``: Drawn as the first (ns-2's ``no-pm-persistent-rspsz``).
     """
 
     KIND: ClassVar[str | None] = "packmime"
@@ -193,6 +196,7 @@ class PackMime(Table):
     rate: str | None = None
     http: Literal["1.0", "1.1"] = "1.1"
     memory: Literal["long", "ns2"] | None = None
+    later: Literal["alike", "drawn"] | None = None
 
 
 @dataclass(frozen=True)
@@ -351,12 +355,16 @@ class AccessLine(Table):
     syn_loss : float or a distribution, default 0.0
         The probability that a SYN or SYN-ACK is lost on it, besides: to a middlebox that takes it
         for an attack.
+    delaybox : bool, default False
+        The delay is that of ns-2's DelayBox, which forgets a connection with the first FIN of
+        either way: packets behind it on the line are lost, and later ones have no delay.
     """
 
     delay: Draw = key(default="0 s", read=read_draw)
     rate: Draw | None = key(default=None, read=read_draw)
     loss: NumberDraw = key(default=0.0, read=read_number_draw)
     syn_loss: NumberDraw = key(default=0.0, read=read_number_draw)
+    delaybox: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock import playing
+from ackclock import playing, replaying
 from ackclock.film import make_film
 
 
@@ -166,3 +168,44 @@ def test_vlc_plays(tmp_path: Path, served: str) -> None:
     # 90 pictures over the loopback device: what is lost is the machine's doing.
     assert 45 <= played["shown"] + played["discarded"] <= 90
     assert played["finished_s"] is not None
+
+
+def test_arrivals_follow_their_pattern() -> None:
+    # 8 Mbit/s are 10,000 B in each 10 ms, for 20 ms; then nothing for 10 ms.
+    times = replaying.arrivals([(0.02, 8.0), (0.01, 0.0)], 35_000)
+    assert [(round(1000 * at), sent) for at, sent in times] == [
+        *((10, 10_000), (20, 20_000), (40, 30_000), (50, 35_000)),
+    ]  # fmt: skip
+
+
+def test_a_file_comes_at_its_times(tmp_path: Path) -> None:
+    (tmp_path / "film").write_bytes(bytes(3_000))
+    video = ac.Video(pictures=(1000,) * 3, picture_rate=10.0, buffer="1 kB")
+    with replaying.serve(tmp_path / "film", [(0.1, 1000), (0.4, 3000)]) as url:
+        played = playing.play(url, video)
+    # Picture 0 at 0.1 s; 1 at 0.2 is not there, and play goes on at 0.4; 2 follows.
+    assert (played["shown"], played["underflows"]) == (3, 1)
+    assert played["startup_s"] == pytest.approx(0.1, abs=0.05)
+    assert played["stall_s"] == pytest.approx(0.2, abs=0.05)
+
+
+@pytest.mark.live
+def test_vlc_and_the_player_by_its_rules_agree(tmp_path: Path) -> None:
+    why = playing.why_no_vlc()
+    if why is not None:
+        pytest.skip(f"VLC: {why}")
+    film = tmp_path / "film.mp4"
+    try:
+        make_film(film, length_s=6)
+    except ac.BadInput as error:
+        pytest.skip(f"film: {error}")
+    video = replace(playing.read_trace(film), player="vlc")
+    volume = film.stat().st_size
+    # Half of the film in 2 s, a silence of 4 s, and the rest: one underflow, in the silence.
+    times = [(2.0 * n / 100, volume * n // 200) for n in range(1, 101)] + [(6.0, volume)]
+    with replaying.serve(film, times) as url, ThreadPoolExecutor(2) as pool:
+        vlc, ours = pool.submit(playing.play_with_vlc, url), pool.submit(playing.play, url, video)
+        told, model = vlc.result(), ours.result()
+    assert (told["underflows"], model["underflows"]) == (1, 1)
+    # VLC shows what is not late by half an interval, if the machine lets it.
+    assert abs(told["discarded"] - model["discarded"]) <= 5

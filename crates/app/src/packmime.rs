@@ -74,6 +74,8 @@ pub struct WebConnection {
     /// In a persistent connection every request has the size of the first.
     request: Bytes,
     first_response: Bytes,
+    /// True if later responses are drawn as the first is.
+    draws_each: bool,
 }
 
 /// 2^x/(1+2^x), which ties a parameter to the rate.
@@ -271,6 +273,7 @@ impl PackMimeArrivals {
 #[derive(Debug)]
 pub struct PackMimeSessions {
     persistent: bool,
+    draws_each: bool,
     runs: Runs,
     /// Before a page's first object, and before any other. As in ns-2 they are drawn once a run: the
     /// typical gap differs by a factor of several between runs.
@@ -304,6 +307,7 @@ impl PackMimeSessions {
         };
         Self {
             persistent,
+            draws_each: false,
             runs: Runs::new(rate_per_s, Stream::new(seed, &format!("{name}/runs"))),
             habits: [
                 GapHabit::new((3.22, 0.73), (1.21, 1.85), &mut habit),
@@ -313,6 +317,13 @@ impl PackMimeSessions {
             clients: series(0.31, (-0.445, 0.554), TERMS, "clients"),
             servers: series(0.32, (-0.053, 0.396), TERMS, "servers"),
         }
+    }
+
+    /// The same sessions with each response of a persistent connection drawn as its first one, if `each`
+    /// says so: ns-2's `no-pm-persistent-rspsz`, but that validations are still followed by such.
+    #[must_use]
+    pub fn with_each_drawn(self, each: bool) -> Self {
+        Self { draws_each: each, ..self }
     }
 
     /// The next connection; what it has to itself is drawn from `random`, its own stream.
@@ -338,6 +349,7 @@ impl PackMimeSessions {
             habits: self.habits,
             request,
             first_response,
+            draws_each: self.draws_each,
         }
     }
 }
@@ -413,6 +425,8 @@ impl WebConnection {
             // A validation is followed by validations.
             let response = if first || self.first_response <= Bytes::new(275) {
                 self.first_response
+            } else if self.draws_each {
+                bytes(Tables::get().download.at(Place::uniform(random)))
             } else {
                 // Location and spread of the sizes are the connection's own.
                 let habit = *later

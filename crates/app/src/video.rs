@@ -3,19 +3,23 @@
 //! A video is a row of pictures of known sizes, at equal intervals, in the order in which they are
 //! sent and shown.
 
+mod any_player;
 mod dash;
 mod player;
 mod stream;
 mod synthetic;
+mod vlc;
 
 use std::sync::Arc;
 
 use ackclock_units::{Bytes, Duration};
 
+pub use any_player::Player;
 pub use dash::{Adaptation, DashClient, DashReport, DashServer, DashSettings, Ladder, dash_pair};
-pub use player::{Player, PlayerReport, PlayerSettings};
+pub use player::{DeadlinePlayer, PictureGroup, PlayerReport, PlayerSettings};
 pub use stream::{VideoClient, VideoPace, VideoServer};
 pub use synthetic::Synthetic;
+pub use vlc::VlcPlayer;
 
 /// The pictures of a video, shared by all that play it.
 #[derive(Clone, Debug, PartialEq, Eq)]

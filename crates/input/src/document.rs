@@ -134,17 +134,31 @@ impl<'t> Document<'t> {
                 }
                 Ok(Value::Object(map))
             }
-            Some(b'[') => {
-                let raws: Vec<&'t RawValue> = serde_json::from_str(text).map_err(fault)?;
-                raws.into_iter()
-                    .enumerate()
-                    .map(|(i, raw)| self.json_value(raw, &element(key, i)))
-                    .collect::<Result<_, _>>()
-                    .map(Value::Array)
-            }
+            // The places of numbers in one line tell no more than that of their list, and a film has thousands.
+            Some(b'[') => match numbers_of_a_line(text) {
+                Some(numbers) => Ok(numbers.into_iter().map(Value::Number).collect()),
+                None => self.json_list(text, key),
+            },
             _ => serde_json::from_str(text).map_err(fault),
         }
     }
+
+    fn json_list(&mut self, text: &'t str, key: &str) -> Result<Value, Fault> {
+        let fault = |error: serde_json::Error| Fault::new(key, format!("JSON syntax: {error}"));
+        let raws: Vec<&'t RawValue> = serde_json::from_str(text).map_err(fault)?;
+        raws.into_iter()
+            .enumerate()
+            .map(|(i, raw)| self.json_value(raw, &element(key, i)))
+            .collect::<Result<_, _>>()
+            .map(Value::Array)
+    }
+}
+
+/// The numbers of a list that stands in one line and has nothing else.
+fn numbers_of_a_line(text: &str) -> Option<Vec<Number>> {
+    let begins =
+        text.as_bytes().get(1).is_some_and(|first| first.is_ascii_digit() || *first == b'-');
+    (begins && !text.contains('\n')).then(|| serde_json::from_str(text).ok())?
 }
 
 /// The key of a table's member.

@@ -124,8 +124,10 @@ pub fn find(word: &str) -> Result<Asked, KernelError> {
     // The first word of a law is that without a derivative.
     let derivative = law.words.len() > 1 && law.words.first() != Some(&name);
     let settings = if law.words.len() > 1 {
-        let why =
-            || format!("`{word}`: expected Kd from 1 to {MOST_KD_US} microseconds in the kernel");
+        let why = || {
+            let kd = format!("expected Kd from 1 to {MOST_KD_US} microseconds in the kernel");
+            format!("`{word}`: {kd}, and the capacity by pairs")
+        };
         Some(settings(argument, derivative).ok_or_else(|| KernelError::Word(why()))?)
     } else if argument.is_empty() {
         None
@@ -155,7 +157,7 @@ fn settings(argument: &str, derivative: bool) -> Option<[u32; 4]> {
         match word {
             "literal" => settings[2] = 1,
             "buffer" => settings[3] = 1,
-            "incremental" | "path" => {}
+            "incremental" | "path" | "pairs" => {}
             _ => return None,
         }
     }
@@ -177,6 +179,7 @@ mod tests {
         assert_eq!(settings("highspeed(linux)"), None);
         assert!(find("tahoe(bytes)").is_err() && find("ccpd(1)").is_err());
         assert!(find("tahoe+cwv").is_err() && find("reno+prr").is_err());
+        assert!(find("ccp(1,delivery)").is_err() && find("ccp(1,pairs)").is_ok());
         assert!(find("ccpd(1,0)").is_err() && find("bbr").is_err() && find("bbr1").is_ok());
     }
 
@@ -210,7 +213,10 @@ mod tests {
         for word in ["ccpd(1,0)", "ccpd(1,1000001)"] {
             assert_eq!(
                 why(word),
-                format!("`{word}`: expected Kd from 1 to 1000000 microseconds in the kernel")
+                format!(
+                    "`{word}`: expected Kd from 1 to 1000000 microseconds in the kernel, and the capacity by \
+                     pairs"
+                )
             );
         }
     }

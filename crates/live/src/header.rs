@@ -7,6 +7,7 @@ pub const LEAD: usize = 14;
 
 const HOP_BY_HOP: u8 = 0;
 const TCP: u8 = 6;
+const FIN: u8 = 1;
 const SYN: u8 = 2;
 const ACK: u8 = 16;
 
@@ -19,6 +20,8 @@ pub struct HeaderView {
     pub data: bool,
     /// The kind of a segment with SYN: true of a SYN-ACK, false of a SYN; `None` of other segments.
     pub syn_ack: Option<bool>,
+    /// True of a segment with FIN.
+    pub fin: bool,
     /// True if its IP header has options that routers look at.
     pub options: bool,
     /// True if its sender understands marks (RFC 3168 §5).
@@ -65,7 +68,8 @@ impl HeaderView {
         });
         let flags = segment.and_then(|segment| segment.get(13)).copied().unwrap_or(0);
         let syn_ack = (flags & SYN != 0).then_some(flags & ACK != 0);
-        Some(Self { source, data, syn_ack, options: header > fixed, ecn: ecn != 0 })
+        let fin = flags & FIN != 0;
+        Some(Self { source, data, syn_ack, fin, options: header > fixed, ecn: ecn != 0 })
     }
 }
 
@@ -129,11 +133,21 @@ mod tests {
     fn data_is_what_has_payload() {
         let headers = HeaderView::read(&packet(1, 0)).unwrap();
         let source = address(NetworkSpec::Ipv4, 0, 0);
-        let expected = HeaderView { source, data: true, syn_ack: None, options: false, ecn: false };
+        let expected = HeaderView {
+            source,
+            data: true,
+            syn_ack: None,
+            fin: false,
+            options: false,
+            ecn: false,
+        };
         assert_eq!(headers, expected);
         let mut syn_ack = packet(0, 0);
         syn_ack[33] = 0x12;
         assert_eq!(HeaderView::read(&syn_ack).unwrap().syn_ack, Some(true));
+        let mut fin = packet(0, 0);
+        fin[33] = 0x11;
+        assert!(HeaderView::read(&fin).unwrap().fin);
         assert!(!HeaderView::read(&packet(0, 0)).unwrap().data);
         assert!(HeaderView::read(&packet(0, 2)).unwrap().ecn);
         assert_eq!(HeaderView::read(&packet(0, 0)[..39]), None);
@@ -160,8 +174,14 @@ mod tests {
     fn ipv6_is_seen_through_options_for_every_node() {
         let source = address(NetworkSpec::Ipv6, 0, 0);
         // The traffic class 0x02 lies across the first two bytes.
-        let expected =
-            HeaderView { source, data: false, syn_ack: Some(true), options: false, ecn: true };
+        let expected = HeaderView {
+            source,
+            data: false,
+            syn_ack: Some(true),
+            fin: false,
+            options: false,
+            ecn: true,
+        };
         assert_eq!(HeaderView::read(&ipv6(&[], 0)), Some(expected));
         assert!(HeaderView::read(&ipv6(&[], 1)).unwrap().data);
         // RFC 8200 section 4.3: TCP follows, no more units of 8 bytes; PadN of 6 bytes.

@@ -32,6 +32,8 @@ pub trait Payload: Clone {
     }
     /// True if it opens a connection or answers such a packet: a SYN.
     fn opens(&self) -> bool;
+    /// True if it closes one way of a connection: a FIN.
+    fn closes(&self) -> bool;
     /// True if its sender understands marks (RFC 3168 §5).
     fn asks_for_ecn(&self) -> bool;
     /// Marks it with congestion; whether it was not marked before.

@@ -517,6 +517,7 @@ fn draw_line(laws: &LineLaws, random: &mut Stream) -> AccessLineConfig {
             .map(|law| Rate::from_bps(sample(law, random).round().max(1.0) as u64)),
         loss: sample(&laws.loss, random).clamp(0.0, 1.0),
         syn_loss: sample(&laws.syn_loss, random).clamp(0.0, 1.0),
+        delaybox: laws.delaybox,
     }
 }
 

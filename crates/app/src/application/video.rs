@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::{Apps, Described, Load, Refusal, owned, refuse};
-use crate::video::{Pictures, Player, PlayerSettings, Synthetic, VideoPace};
+use crate::video::{PictureGroup, Pictures, Player, PlayerSettings, Synthetic, VideoPace};
 use crate::{AnyApp, Transport, VideoClient, VideoServer};
 
 /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends all of
@@ -25,6 +25,9 @@ pub struct VideoConfig {
     /// The play time of a video of `size`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<Duration>,
+    /// The rules of the player: of deadlines, or those of VLC, which has a buffer and a speed of its own.
+    #[serde(default, skip_serializing_if = "PlayerRules::is_deadline")]
+    pub player: PlayerRules,
     /// The most that the playout buffer holds.
     #[serde(default = "playout_buffer")]
     pub buffer: Bytes,
@@ -43,10 +46,31 @@ pub struct VideoConfig {
     /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resize: Option<Bytes>,
+    /// The kinds of the pictures, such as `IBBPBBPBBPBBPBB`, over and over, in the order in which they are
+    /// sent: a picture that refers to a discarded one is discarded too; default: none refers to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// The server sends at no more than so many times the least constant rate at which the rest of the
     /// film would be there in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<f64>,
+}
+
+/// The rules by which a video is played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PlayerRules {
+    /// A picture is shown or discarded at its deadline.
+    #[default]
+    Deadline,
+    /// Those of VLC 3.
+    Vlc,
+}
+
+impl PlayerRules {
+    const fn is_deadline(&self) -> bool {
+        matches!(self, Self::Deadline)
+    }
 }
 
 pub(super) const fn thirty() -> f64 {
@@ -140,19 +164,40 @@ impl VideoConfig {
                 Pictures::new(sizes, interval).map_err(|why| ("pictures", why))?
             }
         };
+        if self.pace.is_some_and(|gain| !(1.0..=100.0).contains(&gain)) {
+            return Err(("pace", "expected from 1 to 100"));
+        }
+        if self.player == PlayerRules::Vlc {
+            return match self.not_vlcs() {
+                Some(key) => Err((key, "`player = \"vlc\"` has its own")),
+                None => Ok(Player::vlc(pictures)),
+            };
+        }
         let start = self.start.unwrap_or(self.buffer);
         let resume = self.resume.unwrap_or(start);
         let resize = self.resize;
         if resize.is_some_and(|most| most < self.buffer) {
             return Err(("resize", "expected at least `buffer`"));
         }
-        if self.pace.is_some_and(|gain| !(1.0..=100.0).contains(&gain)) {
-            return Err(("pace", "expected from 1 to 100"));
-        }
+        let group = self.group.as_deref().map(PictureGroup::parse).transpose();
+        let group = group.map_err(|why| ("group", why))?;
         let settings =
             PlayerSettings { buffer: self.buffer, start, resume, catch_up: self.catch_up, resize };
         let wrong = if (1.0..=10.0).contains(&self.catch_up) { "buffer" } else { "catch_up" };
-        Player::new(settings, pictures).map_err(|why| (wrong, why))
+        Player::of_group(settings, pictures, group).map_err(|why| (wrong, why))
+    }
+
+    /// A key that VLC's rules leave no room for.
+    fn not_vlcs(&self) -> Option<&'static str> {
+        let given = [
+            ("buffer", self.buffer != playout_buffer()),
+            ("start", self.start.is_some()),
+            ("resume", self.resume.is_some()),
+            ("catch_up", self.catch_up.to_bits() != catch_up().to_bits()),
+            ("resize", self.resize.is_some()),
+            ("group", self.group.is_some()),
+        ];
+        given.into_iter().find_map(|(key, is_given)| is_given.then_some(key))
     }
 }
 

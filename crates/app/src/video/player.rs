@@ -1,7 +1,7 @@
-//! A player: which pictures are shown, which come too late, when it has nothing to show.
+//! A player with deadlines: which pictures are shown, which come too late, when it has nothing to show.
 //!
 //! The model is ours (docs/guides/video.md): its source, the paper of Watanabe et al. (2013), counts
-//! what `VLC` counts and does not say by which rules.
+//! what `VLC` counts and does not say by which rules. VLC's are in `vlc.rs`.
 //!
 //! * Play begins when the playout buffer holds `start`, or the rest of the video.
 //! * Every picture has a deadline, an interval after that of the one before. A picture that is whole
@@ -15,6 +15,8 @@
 //! * With `resize` the buffer follows the path: play, at first and after an underflow, also waits until
 //!   what is held and the rate at which data came let the rest of the video play without a stop, and
 //!   the buffer grows to that. A player knows the sizes of pictures from the file's index.
+//! * With the kinds of a group's pictures, one that refers to a discarded one is discarded too, whenever
+//!   it comes: after an I or a P all that follows until the next I.
 
 use ackclock_units::{Bytes, Duration, Instant};
 
@@ -38,6 +40,39 @@ pub struct PlayerSettings {
     pub catch_up: f64,
     /// The most that the buffer grows to, if it follows the path; at least `buffer`.
     pub resize: Option<Bytes>,
+}
+
+/// The kinds of the pictures of a group, over and over: true for those to which others refer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PictureGroup(Vec<bool>);
+
+impl PictureGroup {
+    /// The longest group.
+    pub const MOST: usize = 1000;
+
+    /// Reads kinds in the order of sending, such as `IBBP`.
+    ///
+    /// # Errors
+    /// A line that says what is wrong.
+    pub fn parse(kinds: &str) -> Result<Self, &'static str> {
+        let wrong = "expected an I, then P and B, in all at most 1000, such as IBBPBBP";
+        let (first, rest) = kinds.split_at_checked(1).ok_or(wrong)?;
+        let known = first == "I" && rest.bytes().all(|kind| b"PB".contains(&kind));
+        if !known || kinds.len() > Self::MOST {
+            return Err(wrong);
+        }
+        Ok(Self(kinds.bytes().map(|kind| kind != b'B').collect()))
+    }
+
+    /// True if picture `n` refers to no other.
+    const fn begins_at(&self, n: usize) -> bool {
+        n.is_multiple_of(self.0.len())
+    }
+
+    /// True if others refer to picture `n`.
+    fn is_referred_to(&self, n: usize) -> bool {
+        self.0[n % self.0.len()]
+    }
 }
 
 /// The outcome of a video so far.
@@ -110,9 +145,9 @@ impl Meter {
     }
 }
 
-/// A player.
+/// A player with deadlines.
 #[derive(Clone, Debug)]
-pub struct Player {
+pub struct DeadlinePlayer {
     settings: PlayerSettings,
     pictures: Pictures,
     state: State,
@@ -127,10 +162,13 @@ pub struct Player {
     meter: Meter,
     /// The bytes for which play waits, until the rate changes.
     awaited: Option<Bytes>,
+    group: Option<PictureGroup>,
+    /// True from a discarded picture, to which others refer, to the next that begins a group.
+    broken: bool,
     report: PlayerReport,
 }
 
-impl Player {
+impl DeadlinePlayer {
     /// A player of `pictures`.
     ///
     /// # Errors
@@ -158,8 +196,16 @@ impl Player {
             taken: 0,
             meter: Meter::default(),
             awaited: None,
+            group: None,
+            broken: false,
             report: PlayerReport { buffer: settings.buffer, ..PlayerReport::default() },
         })
+    }
+
+    /// The same player, of a film whose pictures refer to one another.
+    #[must_use]
+    pub fn with_group(self, group: Option<PictureGroup>) -> Self {
+        Self { group, ..self }
     }
 
     /// The bytes for which the playout buffer has room.
@@ -218,11 +264,17 @@ impl Player {
                 self.state = State::Over;
                 return None;
             }
-            if self.taken >= self.pictures.end(self.next) {
+            if self.group.as_ref().is_some_and(|group| group.begins_at(self.next)) {
+                self.broken = false;
+            }
+            if self.taken >= self.pictures.end(self.next) && self.broken {
+                self.report.discarded += 1;
+            } else if self.taken >= self.pictures.end(self.next) {
                 self.report.shown += 1;
                 self.report.late += u64::from(self.due > self.nominal);
             } else if self.held() > Bytes::ZERO {
                 self.report.discarded += 1;
+                self.broken |= self.group.as_ref().is_some_and(|g| g.is_referred_to(self.next));
             } else {
                 self.report.underflows += 1;
                 self.awaited = None;

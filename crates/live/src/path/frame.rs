@@ -76,6 +76,10 @@ impl Payload for Frame {
         self.headers.syn_ack.is_some()
     }
 
+    fn closes(&self) -> bool {
+        self.headers.fin
+    }
+
     fn asks_for_ecn(&self) -> bool {
         self.headers.ecn
     }

@@ -54,8 +54,8 @@ impl<P: Payload> Path<P> {
     /// A packet comes to a private line, which knows at once when it arrives at the line's end.
     fn pass_line(&mut self, now: Instant, line: usize, id: u32) {
         let packet = self.packets[id as usize].as_mut().expect("a packet that is in the network");
-        let opens = packet.payload.opens();
-        let passage = self.lines[line].pass(now, packet.payload.size(), opens);
+        let (opens, closes) = (packet.payload.opens(), packet.payload.closes());
+        let passage = self.lines[line].pass(now, packet.payload.size(), opens, closes);
         packet.step += 1;
         packet.first_sent = packet.first_sent.min(passage.starts);
         match passage.arrives {

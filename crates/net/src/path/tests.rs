@@ -39,6 +39,10 @@ impl Payload for Parcel {
         false
     }
 
+    fn closes(&self) -> bool {
+        false
+    }
+
     fn asks_for_ecn(&self) -> bool {
         true
     }

@@ -469,7 +469,8 @@ impl Network {
         let packet = &mut self.packets[id as usize];
         let size = u32::try_from(packet.segment.wire_size().get()).unwrap_or(u32::MAX);
         let syn = packet.segment.flags.contains(Flags::SYN);
-        let passage = self.lines[line as usize].pass(at, size, syn);
+        let fin = packet.segment.flags.contains(Flags::FIN);
+        let passage = self.lines[line as usize].pass(at, size, syn, fin);
         if packet.segment.len > 0 && packet.first_sent == Instant::NEVER {
             packet.first_sent = passage.starts;
         }

@@ -75,6 +75,10 @@ impl Payload for SimPacket {
         self.datagram.is_none() && self.segment.flags.contains(Flags::SYN)
     }
 
+    fn closes(&self) -> bool {
+        self.datagram.is_none() && self.segment.flags.contains(Flags::FIN)
+    }
+
     fn asks_for_ecn(&self) -> bool {
         self.ip.ecn != Ecn::NotEct
     }

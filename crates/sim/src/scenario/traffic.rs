@@ -284,6 +284,9 @@ pub enum TrafficApp {
         /// thousand and a thousand connections.
         #[serde(default, skip_serializing_if = "is_default")]
         memory: WebMemory,
+        /// The sizes of the later responses of a persistent connection.
+        #[serde(default, skip_serializing_if = "is_default")]
+        later: LaterSizes,
     },
     /// Users who look at one page after another, with time to think between them: the model of SURGE.
     /// Each page leaves a row in the table `pages`, too. The arrivals are those of users, and
@@ -339,6 +342,17 @@ impl WebMemory {
             Self::Ns2 => PackMimeMemory::Ns2,
         }
     }
+}
+
+/// The sizes of a persistent connection's responses after the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LaterSizes {
+    /// About a size of the connection's own.
+    #[default]
+    Alike,
+    /// Drawn as the first (ns-2's `no-pm-persistent-rspsz`).
+    Drawn,
 }
 
 /// The version of HTTP that PackMime-HTTP's connections speak.
@@ -411,6 +425,10 @@ pub struct AccessLine {
     /// an attack.
     #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
     pub syn_loss: Draw<f64>,
+    /// The delay is that of ns-2's DelayBox, which forgets a connection with the first FIN of either way:
+    /// packets behind it on the line are lost, and later ones have no delay.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub delaybox: bool,
 }
 
 const fn no_loss() -> Draw<f64> {
@@ -456,19 +474,16 @@ impl TrafficApp {
                 },
                 asks: *quick_start,
             },
-            Self::Packmime { rate: own, http, memory } => {
+            Self::Packmime { rate: own, http, memory, later } => {
                 let rate = own.or(rate).ok_or(
                     "app.rate: missing, expected such as \"50 /s\" where arrivals are a list",
                 )?;
                 let persistent = *http == Http::V1_1;
-                return Ok(AnySessions::PackMime(Box::new(PackMimeSessions::new(
-                    rate.as_hz(),
-                    persistent,
-                    memory.of_model(),
-                    count,
-                    seed,
-                    name,
-                ))));
+                let memory = memory.of_model();
+                let sessions =
+                    PackMimeSessions::new(rate.as_hz(), persistent, memory, count, seed, name);
+                let each = *later == LaterSizes::Drawn;
+                return Ok(AnySessions::PackMime(Box::new(sessions.with_each_drawn(each))));
             }
             Self::Browser(_) => return Ok(AnySessions::Unplanned),
         }))
@@ -520,6 +535,8 @@ pub struct LineLaws {
     pub loss: Law,
     /// The probability of loss of a SYN or SYN-ACK, besides.
     pub syn_loss: Law,
+    /// True if the line forgets its delay with the first FIN.
+    pub delaybox: bool,
 }
 
 impl LineLaws {
@@ -538,6 +555,7 @@ impl AccessLine {
             rate: self.rate.as_ref().map(Draw::law),
             loss: self.loss.law(),
             syn_loss: self.syn_loss.law(),
+            delaybox: self.delaybox,
         }
     }
 }

@@ -187,6 +187,7 @@ impl Dice {
             class["access"] = self.one(&[
                 json!({"client": {"rate": "5 Mbit/s", "delay": "2 ms"}}),
                 json!({"client": {"delay": "3 ms", "loss": 0.02}, "server": {"rate": "20 Mbit/s", "syn_loss": 0.1}}),
+                json!({"client": {"delay": "3 ms", "delaybox": true}, "server": {"delay": "20 ms", "delaybox": true}}),
             ]);
         }
         class

@@ -120,6 +120,17 @@ fn an_impossible_video_is_refused_by_its_key() {
     assert!(error(r#""pictures": [5], "catch_up": 0.5"#).starts_with("flow[0].app.catch_up: "));
     assert!(error(r#""pictures": [5], "picture_rate": 0.0"#).contains("app.picture_rate"));
     assert!(error(r#""pictures": [5], "resize": "600 kB""#).starts_with("flow[0].app.resize: "));
+    let vlc = r#""pictures": [5], "player": "vlc", "#;
+    for key in
+        [r#""start": "1 kB""#, r#""group": "I""#, r#""buffer": "1 MB""#, r#""catch_up": 2.0"#]
+    {
+        let word = key.split('"').nth(1).unwrap();
+        let expected = format!("flow[0].app.{word}: `player = \"vlc\"` has its own");
+        assert_eq!(error(&format!("{vlc}{key}")), expected);
+    }
+    assert!(
+        error(r#""pictures": [5], "group": "BI""#).starts_with("flow[0].app.group: expected an I")
+    );
     assert!(error(r#""pictures": [5], "pace": 0.9"#).starts_with("flow[0].app.pace: "));
 }
 
@@ -254,4 +265,28 @@ fn a_probe_sees_what_the_player_holds() {
     let seen = &run.flow_samples.playout_s;
     assert_eq!(seen.len(), 31);
     assert!(seen.iter().all(|held| (0.29..0.34).contains(held)), "{seen:?}");
+}
+
+#[test]
+fn vlc_fills_a_second_and_a_quarter_and_never_hurries() {
+    // 300 pictures of 10 kB at 30 a second, 2.4 Mbit/s, over 4 Mbit/s: nothing is late. Slice 5 ends with picture
+    // floor(37.5) + 2: 40 pictures, 400 kB, take 274 segments of 3 ms and the start of the connection.
+    let pictures = vec!["10000"; 300].join(",");
+    let app = format!(r#""pictures": [{pictures}], "player": "vlc""#);
+    let fast = run(&deep("4 Mbit/s", &app));
+    let row = video(&fast);
+    assert_eq!((row.shown, row.late, row.underflows), (300, 0, 0));
+    let startup = row.startup_s.unwrap();
+    assert!((0.82..1.1).contains(&startup), "{startup}");
+    // 10 s of play after it; the run began the flow at 1 s.
+    let finished = row.finished_s.unwrap();
+    assert!((finished - 1.0 - startup - 10.0).abs() < 1e-4, "{finished}");
+    // Over 2 Mbit/s the file takes 12.3 s, and play 10: it stands still for as long as it lacks, less the
+    // filling, and what is late is discarded or thrown away.
+    let slow = run(&deep("2 Mbit/s", &app));
+    let [row] = &*slow.videos else { panic!("one video") };
+    assert!(row.underflows >= 1, "{}", row.underflows);
+    assert!(row.discarded > 0 && row.shown + row.discarded < 300, "{}", row.shown);
+    let shift = row.finished_s.unwrap() - 1.0 - row.startup_s.unwrap() - 10.0;
+    assert!((shift - row.stall_s).abs() < 1e-4, "{shift} {}", row.stall_s);
 }

@@ -21,7 +21,7 @@ use crate::event::{
 use crate::words::{Described, Slot, Word};
 use capacity::{Arrival, Capacity};
 
-pub use settings::{CcpSettings, Reading, Storage};
+pub use settings::{CcpSettings, Estimate, Reading, Storage};
 
 /// The least window outside a timeout, in segments: a receiver that delays its ACKs answers two.
 const LEAST_WINDOW: f64 = 2.0;
@@ -64,8 +64,13 @@ impl Path {
     }
 
     /// Ĉ, in segments per second; `None` before anything was measured.
-    fn capacity(&self, mss: Mss) -> Option<f64> {
-        let rate = self.capacity.bytes_per_second().unwrap_or(self.delivery_rate);
+    fn capacity(&self, mss: Mss, by: Estimate) -> Option<f64> {
+        let rate = match by {
+            Estimate::Pairs => self.capacity.bytes_per_second(),
+            Estimate::Largest => self.capacity.largest(),
+            Estimate::Delivery => None,
+        };
+        let rate = rate.unwrap_or(self.delivery_rate);
         (rate > 0.0).then(|| rate / f64::from(mss.get()))
     }
 }
@@ -103,7 +108,7 @@ impl Ccp {
 
     /// The window that the equation asks for; `None` before the path was measured.
     fn target(&mut self, delivery: &Delivery) -> Option<f64> {
-        let capacity = self.path.capacity(self.mss)?;
+        let capacity = self.path.capacity(self.mss, self.settings.estimate)?;
         let least = self.path.least_rtt?.as_secs_f64();
         let smoothed = delivery.srtt?.as_secs_f64();
         // x: what waits, of all who share the path.
@@ -152,13 +157,13 @@ impl Described for Ccp {
             "ccp",
             "1",
             CcpSettings::CCP,
-            "the path's storage less its backlog (Watanabe 2013, eq. 5): `Kp`, then `literal`, `buffer`",
+            "the path's storage less its backlog (Watanabe 2013, eq. 5): `Kp`, then `literal`, `buffer`, `largest` or `delivery`",
         ),
         Word::with(
             "ccpd",
             "1,2000",
             CcpSettings::CCPD,
-            "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`",
+            "the same with a derivative (eq. 6): `Kp,Kd`, Kd in microseconds, then `literal`, `buffer`, `largest` or `delivery`",
         ),
     ];
 
@@ -200,7 +205,7 @@ impl Growth for Ccp {
         "controls", "1 once slow start is over and the controller leads": law.controls;
         "rtt_min_s", "the least round-trip time of the connection (RTTmin)": law.path.least_rtt;
         "rtt_max_s", "the largest round-trip time of the connection (RTTmax)": law.path.largest_rtt;
-        "capacity_bps", "the estimated capacity of the path": law.path.capacity(law.mss).map(|rate| 8.0 * rate);
+        "capacity_bps", "the estimated capacity of the path": law.path.capacity(law.mss, law.settings.estimate).map(|rate| 8.0 * rate);
     }
 
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {

@@ -60,6 +60,9 @@ fn two_spellings_of_one_sender_print_alike() {
         ("ccp(0.50,buffer,literal)+sack", "ccp(0.5,literal,buffer)+sack"),
         ("ccpd(1,2000)", "ccpd(1,2000)"),
         ("ccpd(1,4000,literal)", "ccpd(1,4000,literal)"),
+        ("ccp(1,delivery,literal)", "ccp(1,literal,delivery)"),
+        ("ccpd(1,2000,largest,buffer)", "ccpd(1,2000,buffer,largest)"),
+        ("ccp(1,pairs)", "ccp(1)"),
         ("ccpd(0.125,0,path,literal)", "ccpd(0.125,0,literal)"),
     ] {
         assert_eq!(name(written, Profile::Rfc), printed, "{written}");
@@ -216,6 +219,7 @@ fn what_is_not_a_sender_is_refused_in_one_line() {
         "ccp(1001)",
         "ccp(1,2000)",
         "ccp(1,literal,literal)",
+        "ccp(1,delivery,largest)",
         "ccp(1, literal)",
         "ccp(1,path,buffer)",
         "ccpd(1)",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import polars as pl
 
@@ -16,31 +15,57 @@ class BrokenRunError(AssertionError):
     """A run in which packets appeared, vanished or outran a link: a fault, not a result."""
 
 
-@dataclass(frozen=True)
+class _Table:
+    """A table of a batch, converted when it is first asked for."""
+
+    def __set_name__(self, _: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tables: Tables, _: type | None = None) -> pl.DataFrame:
+        frame = _with_texts(getattr(tables.run, self.name).to_polars())
+        # From now on the instance's own attribute comes first.
+        vars(tables)[self.name] = frame
+        return frame
+
+
 class Tables:
     """The tables of a batch of runs; ``cell`` is the index of the run."""
 
-    flows: pl.DataFrame
-    links: pl.DataFrame
-    sources: pl.DataFrame
-    crossings: pl.DataFrame
-    objects: pl.DataFrame
-    connections: pl.DataFrame
-    pages: pl.DataFrame
-    videos: pl.DataFrame
-    quick_start: pl.DataFrame
-    flow_samples: pl.DataFrame
-    link_samples: pl.DataFrame
+    def __init__(self, run: ac.Run) -> None:
+        self.run = run
+
+    flows = _Table()
+    links = _Table()
+    sources = _Table()
+    crossings = _Table()
+    objects = _Table()
+    connections = _Table()
+    pages = _Table()
+    videos = _Table()
+    quick_start = _Table()
+    flow_samples = _Table()
+    link_samples = _Table()
+
+
+class Written:
+    """A scenario whose JSON text is made once: it is what is run, and what a part is known by."""
+
+    def __init__(self, scenario: ac.Scenario) -> None:
+        self.text = scenario.to_json()
+
+    def to_json(self) -> str:
+        """Return the text."""
+        return self.text
 
 
 def simulate(
-    scenarios: Sequence[ac.Scenario],
+    scenarios: Sequence[ac.Scenario | Written],
     threads: int | None,
     progress: Callable[[int], None] | None = None,
 ) -> Tables:
     """Run scenarios and check that every queue and link of every run conserves its packets."""
-    frames = ac.simulate_many(scenarios, threads=threads, progress=progress).to_polars()
-    tables = Tables(**{part.name: _with_texts(frames[part.name]) for part in fields(Tables)})
+    runs = cast("Sequence[ac.Scenario]", scenarios)
+    tables = Tables(ac.simulate_many(runs, threads=threads, progress=progress))
     check_conservation(tables.links)
     return tables
 

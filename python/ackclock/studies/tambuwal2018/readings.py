@@ -1,8 +1,8 @@
 """The open choices of Tambuwal and Muhammed (2018) as axes, written before the first search.
 
 The simulation is of ns-2 with PackMime-HTTP and DelayBox; the queue, the timers and the way in
-which a load is set are open. DelayBox's defects (no delay, and lost packets, after a connection's
-first FIN) are in no simulator of ours, and no axis.
+which a load is set are open, and so is whether DelayBox had its defects: ns-2.35's forgets a
+connection with the first FIN of either way, loses what is behind it and delays nothing after it.
 """
 
 from __future__ import annotations
@@ -60,6 +60,23 @@ AXES = (
         {"1.1": "1.1", "1.0": "1.0"},
         "1.1",
         "PackMime has both; without a switch it has one object a connection",
+    ),
+    Axis(
+        "sizes",
+        "random request and response size, and number of objects associated to it",
+        "2.2",
+        {"alike": None, "each drawn": "drawn"},
+        "alike",
+        "the later responses of a connection are near a size of its own, unless ns-2 is told "
+        "no-pm-persistent-rspsz",
+    ),
+    Axis(
+        "delaybox",
+        "The delay box models the propagation and queuing delay incurred from the clients",
+        "2.3",
+        {"sound": False, "ns-2's": True},
+        "sound",
+        "ns-2.35's forgets a connection's delay with its first FIN; the paper's may be mended",
     ),
     Axis(
         "queue",
@@ -143,7 +160,7 @@ def parts(values: Mapping[str, Any], size: Size, seed: int) -> tuple[Plan, list[
             variant, rates[load], connections, n,
             three_seconds=values["after_lost_syn"], memory=values["memory"],
             queue_packets=values["queue"], min_rto=values["min_rto"], http=values["http"],
-            counted=values["counted"],
+            counted=values["counted"], later=values["sizes"], delaybox=values["delaybox"],
         )  # fmt: skip
 
     for n in plan.seeds:

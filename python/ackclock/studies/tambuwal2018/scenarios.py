@@ -152,6 +152,10 @@ class Setting:
     """The least timeout; None: ns-2's."""
     delayed_ack: bool = False
     http: Literal["1.0", "1.1"] = "1.1"
+    later: Literal["drawn"] | None = None
+    """The later responses of a connection: drawn as the first; None: near a size of its own."""
+    delaybox: bool = False
+    """The delays forget a connection with its first FIN, as ns-2's DelayBox does."""
     counted: Literal["one", "any"] = "one"
     """The connections that lost a SYN-ACK: exactly one and no SYN, or one or more."""
 
@@ -166,13 +170,13 @@ class Setting:
         The gigabit edges are a line of each connection's own: a link of 10 Mbit/s cannot fill one
         that all share.
         """
-        edge = ac.AccessLine(rate="1 Gbit/s")
+        edge = ac.AccessLine(rate="1 Gbit/s", delaybox=self.delaybox)
         start = f"{WARM_UP_S} s"
         web = ac.Traffic(
             "web",
             self._variant(),
             arrivals=ac.PackMimeArrivals(f"{self.rate_per_s!r} /s", memory=self.memory),
-            app=ac.PackMime(http=self.http, memory=self.memory),
+            app=ac.PackMime(http=self.http, memory=self.memory, later=self.later),
             profile="ns2",
             tcp=ac.Tcp(
                 mss=f"{MSS_BYTES} B",

@@ -257,7 +257,7 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Sheet, ...]:
             f" Then a film of {length_s} s that ffmpeg made, from lighttpd over HTTP: to the same "
             "player in a program of its own, whose buffer, deadlines and picture sizes are those "
             "of the simulation, and to VLC, which reads ahead as its own buffers allow and counts "
-            "by rules that it does not document."
+            "by rules of its own."
         )
     return (Prose(text), _sheet(rows))
 

@@ -2,6 +2,9 @@
 
 The paper names the film's volume and length, the player and its buffer, and the senders. The
 emulator, the film itself, the kernel, the player's rules and the units of its controllers are open.
+
+Kp is no axis: a gain has no unit, and with the paper's 1 it is the same whether it multiplies a
+part of the difference, as equation 5 prints it, or all of it, as equation 6 does.
 """
 
 from __future__ import annotations
@@ -17,11 +20,11 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
-from ackclock.studies.framework.simulation import as_inputs, simulate, simulated
+from ackclock.studies.framework.simulation import Written, simulate
 from ackclock.studies.watanabe2013.analysis import Results, analyse
 from ackclock.studies.watanabe2013.predicates import CLAIMS
 from ackclock.studies.watanabe2013.published import PUBLISHED
-from ackclock.studies.watanabe2013.runs import traced
+from ackclock.studies.watanabe2013.runs import windows
 from ackclock.studies.watanabe2013.runs_measures import measured
 from ackclock.studies.watanabe2013.scenarios import (
     BY_KEY,
@@ -33,7 +36,24 @@ from ackclock.studies.watanabe2013.scenarios import (
     Trial,
 )
 
+GROUPS = {15: "I" + "BBP" * 4 + "BB", 250: "I" + "PBBB" * 62 + "P"}
+"""Kinds of pictures in the order of sending: half a second, and x264's defaults."""
+
 AXES = (
+    Axis(
+        "player",
+        "Picture discards: number of frames discarded by the video decoder",
+        "V",
+        {
+            "ours": ("deadline", ""),
+            "VLC 3's rules": ("vlc", ""),
+            "ours, in groups of 15": ("deadline", GROUPS[15]),
+            "ours, in groups of 250": ("deadline", GROUPS[250]),
+        },
+        "ours",
+        "VLC's are of a later version (3.0) than the paper's; a decoder may also discard what "
+        "refers to a discarded picture, in groups of half a second or of x264's 250 pictures",
+    ),
     Axis(
         "film",
         "Average playback rate: 5.24Mbps; Encoding: MPEG-4; video codec: H.264/AVC",
@@ -158,6 +178,15 @@ AXES = (
         "what may go beyond the flight",
     ),
     Axis(
+        "capacity",
+        "The idea is to estimate bottleneck capacity and path storage space",
+        "I",
+        {"pairs": "", "the largest pair": ",largest", "delivery rate": ",delivery"},
+        "pairs",
+        "an author of the cited CCP is one of CapProbe's, whose pairs are those that met the least "
+        "queue; a kernel of that time has the rate of ACKs at hand",
+    ),
+    Axis(
         "kd",
         "where Kp is a proportional gain, Kd is a derivative gain",
         "IV.E",
@@ -209,6 +238,7 @@ class Reduced(Plan):
 def choice(values: Mapping[str, Any]) -> Choice:
     """Return the choice of a reading, under the name by which predicates find it."""
     tick_s, packets = values["release"]
+    player, group = values["player"]
     return Choice(
         DEFAULT.key,
         buffer=values["buffer"],
@@ -225,8 +255,13 @@ def choice(values: Mapping[str, Any]) -> Choice:
         ccp=values["ccp"],
         # With the buffer alone as storage, or a derivative that overshoots, a window may be a few
         # segments.
-        patience=200.0 if values["ccp"] or values["kd"] > 1.0 else DEFAULT.patience,
+        patience=200.0
+        if values["ccp"] or values["capacity"] or values["kd"] > 1.0
+        else DEFAULT.patience,
         kd=values["kd"],
+        capacity=values["capacity"],
+        player=player,
+        group=group,
         wifi_bundle=values["wifi_bundle"],
         wifi_levels=values["wifi_rates"],
     )
@@ -253,12 +288,17 @@ def parts(values: Mapping[str, Any], size: Size, seed: int) -> tuple[Plan, list[
         settings = [_trials(plan, path, names, air if path.wifi else cable) for path in paths]
         wifi = [each for each in itertools.chain(*settings) if each.case.wifi]
         rest = [each for each in itertools.chain(*settings) if not each.case.wifi]
-        found += [*_parts(group, rest), simulated(1, f"trials-wifi-{group}", wifi, measured)]
+        found += [*_parts(group, rest), _parts(f"wifi-{group}", wifi)[0]]
     return plan, found
 
 
 #: The study's own choices, which classic senders have in every reading, so that runs are shared.
-_STUDYS: Mapping[str, Any] = {"ccp": "", "kd": 1.0, "patience": DEFAULT.patience}
+_STUDYS: Mapping[str, Any] = {
+    "ccp": "",
+    "capacity": "",
+    "kd": 1.0,
+    "patience": DEFAULT.patience,
+}
 
 
 def _trials(plan: Reduced, path: Case, names: Sequence[str], of: Choice) -> list[Trial]:
@@ -276,12 +316,12 @@ def _trials(plan: Reduced, path: Case, names: Sequence[str], of: Choice) -> list
 
 def _parts(group: str, settings: Sequence[Trial]) -> list[Part]:
     """Return two parts, trials and the windows of those that are watched, of the same runs."""
-    scenarios = [setting.scenario() for setting in settings]
-    inputs = as_inputs(scenarios)
+    scenarios = [Written(setting.scenario()) for setting in settings]
+    inputs = [each.text for each in scenarios]
     tables = cache(lambda: simulate(scenarios, 1))
     return [
         Part(f"trials-{group}", inputs, len(settings), lambda _: measured(tables(), settings)),
-        Part(f"traces-{group}", inputs, 0, lambda _: traced(tables(), settings)),
+        Part(f"traces-{group}", inputs, 0, lambda _: windows(tables(), settings)),
     ]
 
 

@@ -39,8 +39,13 @@ def parts(plan: Plan, threads: int | None) -> list[Part]:
 
 
 def traced(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
-    """Return the windows over time, while the file is sent."""
+    """Return the windows over time, while the file is sent; runs without an end are refused."""
     measure(tables, settings)
+    return windows(tables, settings)
+
+
+def windows(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
+    """Return the windows over time, while the file is sent."""
     labels = describe(settings).select(pl.int_range(pl.len()).alias("cell"), "variant")
     sent = tables.objects.select(pl.col("cell").cast(pl.Int64), "completed_s")
     samples = tables.flow_samples.select(

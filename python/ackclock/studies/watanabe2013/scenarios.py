@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 from typing import Literal
@@ -141,6 +141,11 @@ class Choice:
     patience: float = 8.0
     """How many times the film's length it may take; the slowest of the study's own, CCP read
     literally, leaves up to four fifths of a link unused."""
+    capacity: str = ""
+    """The word of CCP's and CCPD's estimate of the capacity, such as ``,delivery``."""
+    player: Literal["deadline", "vlc"] = "deadline"
+    group: str = ""
+    """The kinds of a group's pictures, if a picture that refers to a discarded one is discarded."""
     wifi_bundle: int | None = None
     wifi_levels: tuple[float, ...] | None = None
 
@@ -153,8 +158,11 @@ class Choice:
             return f"cubic(linux){parts}" + ("" if self.hystart else "+standard")
         if law == "ccpd":
             kp, kd = numbers.split(",")
-            return f"ccpd({kp},{round(float(kd) * self.kd)}{self.ccp}){parts}"
-        return f"ccp({numbers}{self.ccp}){parts}" if law == "ccp" else f"{variant}{parts}"
+            kd = f"{round(float(kd) * self.kd)}"
+            return f"ccpd({kp},{kd}{self.ccp}{self.capacity}){parts}"
+        if law == "ccp":
+            return f"ccp({numbers}{self.ccp}{self.capacity}){parts}"
+        return f"{variant}{parts}"
 
 
 DEFAULT = Choice("default")
@@ -230,6 +238,22 @@ def _evened(film: Sequence[int], volume: int, variation: float) -> tuple[int, ..
     )
 
 
+@lru_cache(maxsize=64)
+def _film(choice: Choice, length_s: int, pace: float | None, resize: str | None) -> ac.Video:
+    film = ac.Video(
+        pictures=pictures(length_s, constant=choice.constant, variation=choice.variation),
+        pace=pace,
+        resize=resize,
+    )
+    if choice.player == "vlc":
+        return replace(film, player="vlc")
+    if choice.group:
+        film = replace(film, group=choice.group)
+    if choice.resume != 1.0:
+        film = replace(film, start=f"{round(choice.resume * BUFFER_BYTES)} B")
+    return film if choice.catch_up is None else replace(film, catch_up=choice.catch_up)
+
+
 @dataclass(frozen=True)
 class Trial:
     """One run."""
@@ -253,15 +277,7 @@ class Trial:
 
     def film(self) -> ac.Video:
         """Return the application: the film, and how it is sent and played."""
-        choice = self.choice
-        film = ac.Video(
-            pictures=pictures(self.length_s, constant=choice.constant, variation=choice.variation),
-            pace=self.sender()[1],
-            resize=self.resize or None,
-        )
-        if choice.resume != 1.0:
-            film = replace(film, start=f"{round(choice.resume * BUFFER_BYTES)} B")
-        return film if choice.catch_up is None else replace(film, catch_up=choice.catch_up)
+        return _film(self.choice, self.length_s, self.sender()[1], self.resize or None)
 
     def bottleneck(self) -> ac.Link:
         """Return the link that the film has to cross."""

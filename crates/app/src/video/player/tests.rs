@@ -5,7 +5,7 @@ use super::*;
 /// Arrivals: (ms, bytes). Deadlines are served between arrivals, an arrival before a deadline of the
 /// same moment.
 struct Story {
-    player: Player,
+    player: DeadlinePlayer,
     wake: Option<Instant>,
 }
 
@@ -36,7 +36,7 @@ impl Story {
 
     fn of(sizes: &[u32], settings: PlayerSettings) -> Self {
         let pictures = Pictures::new(sizes, Duration::from_millis(100)).unwrap();
-        Self { player: Player::new(settings, pictures).unwrap(), wake: None }
+        Self { player: DeadlinePlayer::new(settings, pictures).unwrap(), wake: None }
     }
 
     fn until(&mut self, ms: u64) -> &mut Self {
@@ -246,8 +246,8 @@ fn impossible_settings_are_refused() {
         catch_up: 1.1,
         resize: None,
     };
-    let refused = |settings| Player::new(settings, pictures.clone()).unwrap_err();
-    assert!(Player::new(good, pictures.clone()).is_ok());
+    let refused = |settings| DeadlinePlayer::new(settings, pictures.clone()).unwrap_err();
+    assert!(DeadlinePlayer::new(good, pictures.clone()).is_ok());
     assert!(refused(PlayerSettings { buffer: Bytes::new(499), ..good }).contains("picture"));
     assert!(refused(PlayerSettings { start: Bytes::new(501), ..good }).contains("waits for"));
     assert!(refused(PlayerSettings { catch_up: 0.9, ..good }).contains("from 1 to 10"));
@@ -295,4 +295,32 @@ fn pictures_and_bytes_are_conserved_whatever_arrives() {
         let report = story.player.report(at(ms));
         assert_eq!((report.shown + report.discarded, taken), (30, total));
     }
+}
+
+#[test]
+fn what_refers_to_a_discarded_picture_is_discarded() {
+    // Groups of IBP, B. Picture 0 at 200 ms; of picture 2, the P of the first group, 50 B are there at its deadline,
+    // 400: it is discarded, and with it 3 at 500, though it is whole. Picture 4 is an I, and shown.
+    let played = |group: Option<&str>, late: u64| {
+        let group = group.map(|kinds| PictureGroup::parse(kinds).unwrap());
+        let mut story = Story::new(&[100; 6], 100, 100, 1.0);
+        story.player = story.player.clone().with_group(group);
+        // All but the end of the picture `late`, then the rest before the next deadline.
+        let whole = 100 * late + 50;
+        story.arrive(200, whole.min(400)).arrive(200 + 100 * late + 50, 600 - whole);
+        fates(story.report(1000))
+    };
+    assert_eq!(played(Some("IBPB"), 2), [4, 0, 2, 0]);
+    assert_eq!(played(None, 2), [5, 0, 1, 0]);
+    // A B alone: picture 1 at 300.
+    assert_eq!(played(Some("IBPB"), 1), [5, 0, 1, 0]);
+}
+
+#[test]
+fn groups_begin_with_an_i() {
+    for wrong in ["", "P", "IX", "IBI", "ibb"] {
+        assert!(PictureGroup::parse(wrong).is_err(), "{wrong}");
+    }
+    assert!(PictureGroup::parse(&format!("I{}", "B".repeat(1000))).is_err());
+    assert!(PictureGroup::parse("I").is_ok());
 }

@@ -41,6 +41,8 @@ pub struct Capacity {
     before: Option<Pair>,
     best: Option<Pair>,
     began: Option<Instant>,
+    /// The highest rate that a pair has shown.
+    largest: Option<f64>,
 }
 
 impl Capacity {
@@ -68,6 +70,13 @@ impl Capacity {
             self.before = self.best.take();
         }
         self.best = better(self.best, Some(pair));
+        let rate = pair.bytes_per_second;
+        self.largest = Some(self.largest.map_or(rate, |largest| largest.max(rate)));
+    }
+
+    /// By the pair of the whole connection that shows the highest rate.
+    pub const fn largest(&self) -> Option<f64> {
+        self.largest
     }
 
     /// By the pair that waited least.
@@ -125,6 +134,17 @@ mod tests {
             (500_500, 120_500),
         ]);
         assert!((rate.unwrap() - 500_000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_largest_is_of_any_pair() {
+        // 1000 bytes in 2 ms, and with a longer queue in 1 ms; later in 4 ms.
+        let mut capacity = Capacity::default();
+        for (now, rtt) in [(100, 100), (102, 102), (200, 120), (201, 121), (300, 100), (304, 104)] {
+            capacity.see(Some(arrival(now * 1000, rtt * 1000)));
+        }
+        assert!((capacity.largest().unwrap() - 1_000_000.0).abs() < 1e-6);
+        assert!((capacity.bytes_per_second().unwrap() - 500_000.0).abs() < 1e-6);
     }
 
     #[test]

@@ -20,6 +20,17 @@ pub enum Storage {
     Buffer,
 }
 
+/// The estimate of the path's capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimate {
+    /// By the pair of the last 10 to 20 s that met the least queue.
+    Pairs,
+    /// By the pair of the whole connection that shows the highest rate.
+    Largest,
+    /// The largest delivery rate of the whole connection, each over about a round trip.
+    Delivery,
+}
+
 /// The settings of CCP or CCPD in a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CcpSettings {
@@ -31,6 +42,8 @@ pub struct CcpSettings {
     pub reading: Reading,
     /// The quantity B.
     pub storage: Storage,
+    /// The estimate of the capacity.
+    pub estimate: Estimate,
 }
 
 /// The largest Kp, and the largest Kd in microseconds, that a name may say.
@@ -44,6 +57,7 @@ impl CcpSettings {
         derivative_us: None,
         reading: Reading::Incremental,
         storage: Storage::Path,
+        estimate: Estimate::Pairs,
     };
 
     /// `ccpd(1,2000)`.
@@ -58,9 +72,10 @@ impl CcpSettings {
     pub const fn expected(self) -> &'static str {
         if self.derivative_us.is_some() {
             "`Kp,Kd` with Kp up to 1000 in at most three decimals and Kd in whole microseconds, then \
-             if wanted `literal` and `buffer`, as in `1,2000`"
+             if wanted `literal`, `buffer`, and `largest` or `delivery`, as in `1,2000`"
         } else {
-            "`Kp` up to 1000 in at most three decimals, then if wanted `literal` and `buffer`, as in `1`"
+            "`Kp` up to 1000 in at most three decimals, then if wanted `literal`, `buffer`, and `largest` or \
+             `delivery`, as in `1`"
         }
     }
 
@@ -78,23 +93,25 @@ impl CcpSettings {
             read.derivative_us = Some(kd).filter(|kd| *kd <= LARGEST_DERIVATIVE_US);
             read.derivative_us?;
         }
-        read.reading = Reading::Incremental;
-        read.storage = Storage::Path;
-        let (mut reading, mut storage) = (None, None);
+        let (mut reading, mut storage, mut estimate) = (None, None, None);
         for word in words {
             let earlier = match word {
                 "incremental" => reading.replace(Reading::Incremental).is_some(),
                 "literal" => reading.replace(Reading::Literal).is_some(),
                 "path" => storage.replace(Storage::Path).is_some(),
                 "buffer" => storage.replace(Storage::Buffer).is_some(),
+                "pairs" => estimate.replace(Estimate::Pairs).is_some(),
+                "largest" => estimate.replace(Estimate::Largest).is_some(),
+                "delivery" => estimate.replace(Estimate::Delivery).is_some(),
                 _ => return None,
             };
             if earlier {
                 return None;
             }
         }
-        read.reading = reading.unwrap_or(read.reading);
-        read.storage = storage.unwrap_or(read.storage);
+        read.reading = reading.unwrap_or(Reading::Incremental);
+        read.storage = storage.unwrap_or(Storage::Path);
+        read.estimate = estimate.unwrap_or(Estimate::Pairs);
         Some(read)
     }
 }
@@ -133,6 +150,10 @@ impl fmt::Display for CcpSettings {
         if self.storage == Storage::Buffer {
             f.write_str(",buffer")?;
         }
-        Ok(())
+        match self.estimate {
+            Estimate::Pairs => Ok(()),
+            Estimate::Largest => f.write_str(",largest"),
+            Estimate::Delivery => f.write_str(",delivery"),
+        }
     }
 }

@@ -51,6 +51,20 @@ fn equation_5() {
 }
 
 #[test]
+fn the_delivery_rate_takes_the_place_of_pairs() {
+    // A segment is acknowledged 0.5 ms after the one before and met as long a queue: 2000/s were delivered, and it
+    // is no pair. B = 600, x = 100: 120 + (600 - 100 - 120)/2 = 310, where pairs tell 1000/s and 185.
+    let settled = |estimate| {
+        let mut acks = with_largest(CcpSettings { estimate, ..CcpSettings::CCP }, 300);
+        acks.ack(Duration::from_micros(500), 1, 1);
+        settle(&mut acks, 150, 120)
+    };
+    assert_close(settled(Estimate::Delivery), 310.0);
+    assert_close(settled(Estimate::Pairs), 185.0);
+    assert_close(settled(Estimate::Largest), 185.0);
+}
+
+#[test]
 fn equation_6() {
     // As above: 300 - 50 - 120 = 130, and no change of the load.
     let mut acks = with_largest(CcpSettings::CCPD, 300);
