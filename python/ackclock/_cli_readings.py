@@ -12,6 +12,7 @@ import typer
 
 from ackclock import _core, _printing as printing
 from ackclock._cli_options import AsJson
+from ackclock._threads import MOST_THREADS
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def readings(
     ] = "short",
     seed: Annotated[int, typer.Option(min=0, help="The seed of --run.")] = 0,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="The runs at once. Default: one for each core.")
+        int | None,
+        typer.Option(min=1, max=MOST_THREADS, help="The runs at once. Default: one for each core."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

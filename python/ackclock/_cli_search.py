@@ -10,6 +10,7 @@ import typer
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson, Laws, named_laws
 from ackclock._cli_sweep import Scheduler
+from ackclock._threads import MOST_THREADS
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def search(
     scheduler: Scheduler = None,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="The cores that are used without a scheduler. Default: all."),
+        typer.Option(
+            min=1,
+            max=MOST_THREADS,
+            help="The cores that are used without a scheduler. Default: all.",
+        ),
     ] = None,
     law: Laws = None,
     as_json: AsJson = False,

@@ -12,6 +12,7 @@ import typer
 
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson, Laws, load_laws
+from ackclock._threads import MOST_THREADS
 from ackclock.errors import BadInput
 from ackclock.writing import Folder
 
@@ -46,7 +47,8 @@ def suite(
         bool, typer.Option("--quick", help="Fewer cases, shorter and fewer runs.")
     ] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="The runs at once. Default: one a core.")
+        int | None,
+        typer.Option(min=1, max=MOST_THREADS, help="The runs at once. Default: one a core."),
     ] = None,
     on: Annotated[
         str,

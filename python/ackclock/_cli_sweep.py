@@ -13,6 +13,7 @@ import typer
 
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson, Laws, named_laws
+from ackclock._threads import MOST_THREADS
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -53,7 +54,11 @@ def sweep(
     scheduler: Scheduler = None,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="The cores that are used without a scheduler. Default: all."),
+        typer.Option(
+            min=1,
+            max=MOST_THREADS,
+            help="The cores that are used without a scheduler. Default: all.",
+        ),
     ] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="Run cells again that failed or came to a limit.")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
 from ackclock._table import of_type
+from ackclock._threads import expect_threads
 from ackclock._words import SUBSTRATES, Engine, Profile, Substrate
 from ackclock.errors import BadInput
 from ackclock.runs import Run
@@ -336,8 +337,7 @@ def simulate_many(
 
         runs = ac.simulate_many(dataclasses.replace(scenario, seed=seed) for seed in range(10))
     """
-    if threads is not None and threads < 1:
-        raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    expect_threads(threads)
     if isinstance(scenarios, str | Mapping) or not hasattr(scenarios, "__iter__"):
         raise BadInput(f"scenarios: found {of_type(scenarios)}, expected a list of ac.Scenario")
     return Run(_core.simulate_many([_text(each) for each in scenarios], threads, progress))

@@ -45,6 +45,7 @@ from ackclock._cli_sweep import results, sweep
 from ackclock._cli_theory import theory_app
 from ackclock._nearest import near, nearest
 from ackclock._plain import read_plainly
+from ackclock._threads import MOST_THREADS
 from ackclock._words import SUBSTRATES, Substrate
 from ackclock.errors import BadInput, MissingPackageError, UnfinishedError
 from ackclock.writing import Folder
@@ -688,7 +689,7 @@ def reproduce(
     ] = False,
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="The runs at once. Default: one for each core."),
+        typer.Option(min=1, max=MOST_THREADS, help="The runs at once. Default: one for each core."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
+from ackclock._threads import expect_threads
 from ackclock._words import Profile
-from ackclock.errors import BadInput, UnfinishedError
+from ackclock.errors import UnfinishedError
 
 __all__ = ["Drill", "ScriptDifference", "ScriptFailure", "ScriptOutcome", "ScriptReport", "drill"]
 
@@ -247,8 +248,7 @@ def drill(
     UnfinishedError
         Scripts cannot be given to the kernel here: no root, no TUN device, no Linux.
     """
-    if threads is not None and threads < 1:
-        raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    expect_threads(threads)
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
     try:
         core = _core.drill(

@@ -146,8 +146,12 @@ class Plan:
         try:
             text = path.read_bytes().decode()
             table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        except FileNotFoundError:
+            raise BadInput(f"{path}: no such file, expected a plan (.toml or .json)") from None
         except OSError as error:
             raise BadInput(f"{path}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise BadInput(f"{path}: no text in UTF-8, expected a plan (.toml or .json)") from None
         except ValueError as error:
             raise BadInput(f"{path}: {' '.join(str(error).split())}") from None
         try:
@@ -164,6 +168,8 @@ class Plan:
         BadInput
             The first key that cannot be used.
         """
+        if not isinstance(cast("object", table), Mapping):
+            raise BadInput(f"found {of_type(table)}, expected a table with the keys of a plan")
         for word in table:
             if word not in _KEYS:
                 raise BadInput(f"unknown key `{word}`{nearest(word, _KEYS)}")

@@ -17,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from ackclock._nearest import nearest
+from ackclock._threads import expect_threads
 from ackclock.errors import BadInput
 from ackclock.studies.framework.readings import Readings, Size
 from ackclock.sweeps.blocks import Block
@@ -206,8 +207,7 @@ def search_readings(
     of = readings_of(key)
     budget = of.budget if samples is None else replace(of.budget, samples=samples)
     plan = plan_of(key, search={"samples": budget.samples})
-    if threads is not None and threads < 1:
-        raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    expect_threads(threads)
     with Writer(out, plan) as store:
         bench = _Bench(plan, store, threads, told)
         try:

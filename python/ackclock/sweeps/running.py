@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from typing import Any
 
+from ackclock._threads import expect_threads
 from ackclock.errors import BadInput
 from ackclock.sweeps.blocks import Worker
 from ackclock.sweeps.cells import Cells
@@ -38,8 +39,7 @@ def sweep(
 ) -> SweepResults:
     """Run a plan; see :func:`ackclock.sweep`."""
     plan = Plan.of(plan).with_laws(laws or {})
-    if threads is not None and threads < 1:
-        raise BadInput(f"threads: `{threads}` is not a number of threads, expected at least 1")
+    expect_threads(threads)
     cells = checked(plan)
     with Writer(out, plan) as store:
         work = Work(store, store.keys(cells), retry=retry, progress=progress)

@@ -29,7 +29,7 @@ from ackclock import api
 from ackclock.errors import BadInput
 from ackclock.report.tables import parquet
 from ackclock.sweeps.blocks import Part
-from ackclock.sweeps.cells import Cells
+from ackclock.sweeps.cells import Cells, first_line
 from ackclock.sweeps.plan import Plan
 from ackclock.writing import Folder, is_there, write_file
 
@@ -80,7 +80,7 @@ class Store:
         found = sorted((self.path / "plans").glob(f"{plan.digest}-*.parquet"), key=_age)
         if not found:
             raise BadInput(f"{self.path}: this plan was not run here")
-        return pl.read_parquet(found[-1])
+        return _read_file(found[-1])
 
     def rows(self) -> pl.DataFrame:
         """Return a row a cell of every plan and build: one that came to its end, if any did."""
@@ -205,7 +205,7 @@ class Writer(Store):
         """Return the cells of the plan with their hashes, which are kept beside it."""
         path = self.path / "plans" / f"{self._plan.digest}-{self._core}{_laws(self._plan)}.parquet"
         if path.is_file():
-            return pl.read_parquet(path)
+            return _read_file(path)
         keys = cells.keys(told)  # type: ignore[arg-type]
         frame = cells.frame.with_columns(keys)
         frame = frame.select("cell", "key", pl.exclude("cell", "key"))
@@ -216,7 +216,7 @@ class Writer(Store):
         """Keep the cells that a search has tried, with their hashes, as those of the plan."""
         path = self.path / "plans" / f"{self._plan.digest}-{self._core}{_laws(self._plan)}.parquet"
         if path.is_file():
-            known = pl.read_parquet(path).drop("cell")
+            known = _read_file(path).drop("cell")
             frame = pl.concat([known, frame.select(known.columns)])
             frame = frame.unique("key", keep="first", maintain_order=True)
         frame = frame.with_row_index("cell").select("cell", "key", pl.exclude("cell", "key"))
@@ -231,7 +231,7 @@ class Writer(Store):
             if part.name in self._known:
                 continue
             try:
-                rows = pl.read_parquet(part, columns=["key", "status"], hive_partitioning=False)
+                rows = _read_file(part, ["key", "status"])
             except FileNotFoundError:
                 continue
             self._known.add(part.name)
@@ -253,9 +253,24 @@ class Writer(Store):
         self._finished.update(part.keys)
 
 
+def _read_file(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    """Return a file of the store; one that was damaged after it was written is told by its name."""
+    try:
+        return pl.read_parquet(path, columns=columns, hive_partitioning=False)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise BadInput(f"{path}: leads to no file") from None
+        raise
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise BadInput(
+            f"{path}: cannot be read as Parquet ({first_line(error)}); without the file its cells "
+            "are run again"
+        ) from None
+
+
 def _read_parts(parts: Sequence[Path], *, named: bool = False) -> pl.DataFrame | None:
     """Return the rows of parts, whose columns may differ, in the order of the parts."""
-    frames = [pl.read_parquet(part, hive_partitioning=False) for part in parts]
+    frames = [_read_file(part) for part in parts]
     if named:
         frames = [
             frame.with_columns(part=pl.lit(part.name))

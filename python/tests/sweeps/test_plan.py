@@ -193,3 +193,24 @@ def test_a_mistake_is_told_in_one_line(change: dict[str, Any], words: str) -> No
         checked(Plan.from_dict(plan(**change)))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[]", "found a list, expected a table"),
+        (b"\xae\xff", "no text in UTF-8"),
+        (None, "no such"),
+    ],
+    ids=["list", "binary", "none"],
+)
+def test_a_file_that_is_no_plan_is_told_in_one_line(
+    tmp_path: Path, content: bytes | None, words: str
+) -> None:
+    path = tmp_path / "plan.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(BadInput) as error:
+        Plan.from_file(path)
+    assert str(error.value).startswith(f"{path}: {words}")
+    assert "\n" not in str(error.value)

@@ -247,6 +247,22 @@ def test_an_index_is_kept_and_another_build_runs_again(
     assert {each.name for each in (tmp_path / "cells").iterdir()} >= {"core=0123456789abcdef"}
 
 
+@pytest.mark.parametrize("where", ["cells", "plans"])
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more"], ids=["empty", "torn"])
+def test_a_damaged_file_of_a_store_is_told_by_its_name(
+    tmp_path: Path, where: str, content: bytes
+) -> None:
+    ac.sweep(plan(seeds=1), tmp_path)
+    (damaged, *_) = sorted((tmp_path / where).rglob("*.parquet"))
+    damaged.write_bytes(content)
+    for do in (lambda: ac.results(tmp_path).frame, lambda: ac.sweep(plan(seeds=1), tmp_path)):
+        with pytest.raises(BadInput, match=re.escape(f"{damaged}: cannot be read")) as error:
+            do()
+        assert "\n" not in str(error.value)
+    damaged.unlink()
+    assert len(ac.sweep(plan(seeds=1), tmp_path)) == 6
+
+
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
