@@ -122,7 +122,7 @@ test-web: ## The page in Chromium, and WebAssembly against native; skipped witho
 
 .PHONY: test-notebook
 test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (a minute; not in CI: it needs 300 MB more)
-	JUPYTER_LAB="$(ROOT)/.venv-lab/bin/jupyter-lab" npm --prefix web exec -- playwright test --config web/playwright.config.ts notebook.spec.ts
+	cd web && JUPYTER_LAB="$(ROOT)/.venv-lab/bin/jupyter-lab" npx playwright test notebook.spec.ts
 
 .PHONY: test-python
 test-python: .venv/.dev build ## The Python tests, on the installed package

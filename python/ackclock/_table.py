@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from functools import cache
 from typing import Any, ClassVar, Self, cast
 
 from ackclock._nearest import nearest_first
@@ -70,6 +71,11 @@ def shortened(value: object) -> str:
     return text
 
 
+@cache
+def _fields(of: type[Table]) -> tuple[Field[Any], ...]:
+    return fields(of)
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of a scenario file."""
@@ -109,7 +115,7 @@ class Table:
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that differ from their defaults, as they would stand in a file."""
         table: dict[str, Any] = {} if self.KIND is None else {"kind": self.KIND}
-        for part in fields(self):
+        for part in _fields(type(self)):
             value = getattr(self, part.name)
             if not self._is_told(part, value):
                 continue

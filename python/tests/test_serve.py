@@ -68,9 +68,9 @@ def started(folder: Path) -> Laboratory:
     raise TimeoutError
 
 
-def ended(laboratory: Laboratory) -> tuple[int, str]:
+def ended(laboratory: Laboratory, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
     if laboratory.process.poll() is None:
-        laboratory.process.send_signal(signal.SIGINT)
+        laboratory.process.send_signal(number)
     _, errors = laboratory.process.communicate(timeout=30)
     return laboratory.process.returncode, errors
 
@@ -441,7 +441,17 @@ def test_a_capture_is_read(lab: Laboratory) -> None:
     assert {row["len"] for row in data_rows} <= {1460.0, 1448.0}
 
 
-def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "expected", "said"),
+    [
+        (signal.SIGINT, 130, "ackclock: interrupted\n"),
+        (signal.SIGTERM, -signal.SIGTERM, ""),
+        (signal.SIGHUP, 0, ""),
+    ],
+)
+def test_an_interrupt_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, expected: int, said: str
+) -> None:
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
     before = set(tmp_path.rglob("*"))
     laboratory = started(tmp_path)
@@ -449,8 +459,8 @@ def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
         for _ in range(3):
             begun(client, SMALL.replace('"5 s"', '"100000 s"'), watch=False)
     began = time.monotonic()
-    code, errors = ended(laboratory)
-    assert (code, errors) == (130, "ackclock: interrupted\n")
+    code, errors = ended(laboratory, number)
+    assert (code, errors) == (expected, said)
     assert time.monotonic() - began < 10
     assert set(tmp_path.rglob("*")) == before
     # No process of its session is left.

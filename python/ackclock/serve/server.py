@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -68,8 +69,12 @@ def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
             ws_max_size=65_536,
         )  # fmt: skip
         told(f"http://{_HOST}:{port}/?token={token}")
+        server = _Server(config, laboratory)
+        # A terminal that is closed is an interrupt, too, unless it was said to be none (nohup).
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+            signal.signal(signal.SIGHUP, server.handle_exit)
         try:
-            _Server(config, laboratory).run([listening])
+            server.run([listening])
         finally:
             laboratory.close()
             laboratory.jobs.join()

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.estimates import estimate
+from ackclock.estimates import Estimate, estimate
 from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.study import ByName
 from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
@@ -25,18 +25,31 @@ class Results(ByName[Plan]):
         self, case: str, variant: str, metric: str, choice: str = DEFAULT.key
     ) -> list[float]:
         """Return a metric of every trial of a variant in a case."""
-        return [float(value) for value in self._details[case, variant, choice][metric]]
+        return [float(row[metric]) for row in self._details[case, variant, choice]]
 
     @cached_property
-    def _details(self) -> dict[tuple[Any, ...], pl.DataFrame]:
+    def _details(self) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
         """The trials by case, variant and choice; those of an unknown one are none."""
-        keys = ("scenario", "variant", "choice")
-        empty = self["details"].clear()
-        return defaultdict(lambda: empty, self["details"].partition_by(*keys, as_dict=True))
+        found: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+        for row in self["details"].iter_rows(named=True):
+            found[row["scenario"], row["variant"], row["choice"]].append(row)
+        return found
+
+    def _estimate(self, case: str, variant: str, metric: str, choice: str) -> Estimate:
+        """Return the mean over the trials and its interval, which many predicates ask for."""
+        known = self._estimates.get((case, variant, metric, choice))
+        if known is None:
+            known = estimate(self.values(case, variant, metric, choice))
+            self._estimates[case, variant, metric, choice] = known
+        return known
+
+    @cached_property
+    def _estimates(self) -> dict[tuple[str, str, str, str], Estimate]:
+        return {}
 
     def mean(self, case: str, variant: str, metric: str, choice: str = DEFAULT.key) -> float:
         """Return a metric's mean over the trials of a variant in a case."""
-        return estimate(self.values(case, variant, metric, choice)).mean
+        return self._estimate(case, variant, metric, choice).mean
 
     def excess(
         self, case: str, variant: str, other: str, metric: str, choice: str = DEFAULT.key
@@ -46,8 +59,8 @@ class Results(ByName[Plan]):
         The difference of the means less the half-width of its 95 % interval, where it is positive;
         zero if the interval holds zero; negative if it is certainly smaller.
         """
-        mine = estimate(self.values(case, variant, metric, choice))
-        its = estimate(self.values(case, other, metric, choice))
+        mine = self._estimate(case, variant, metric, choice)
+        its = self._estimate(case, other, metric, choice)
         difference = mine.mean - its.mean
         width = math.hypot(mine.ci or 0.0, its.ci or 0.0)
         return math.copysign(max(abs(difference) - width, 0.0), difference)
@@ -73,17 +86,17 @@ MEANS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """Parts of which means are taken over the trials: what says which, and of what."""
 
 
-def analyse(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
-    """Return the tables for which there are parts."""
+def analyse(plan: Plan, found: Mapping[str, pl.DataFrame], *, summary: bool = True) -> Results:
+    """Return the tables for which there are parts; no predicate reads the summary."""
     tables: dict[str, pl.DataFrame] = {}
     trials = [frame for name, frame in found.items() if name.startswith(("trials-", "choice-"))]
     if trials:
         details = pl.concat(trials)
         tables["details"] = details
         tables["trials"] = details.filter(pl.col("choice") == DEFAULT.key).select(*COLUMNS)
-        tables["summary"] = means(
-            details, ("choice", "scenario", "variant"), (*METRICS, "goodput_bps", "start_bytes")
-        )
+        if summary:
+            metrics = (*METRICS, "goodput_bps", "start_bytes")
+            tables["summary"] = means(details, ("choice", "scenario", "variant"), metrics)
     if "traces" in found:
         tables["traces"] = found["traces"]
         tables["shapes"] = shapes(found["traces"])
