@@ -68,6 +68,7 @@ pub enum PlayerRules {
 }
 
 impl PlayerRules {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
     const fn is_deadline(&self) -> bool {
         matches!(self, Self::Deadline)
     }

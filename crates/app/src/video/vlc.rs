@@ -286,7 +286,7 @@ impl VlcPlayer {
         self.pace(slice);
         self.report.began.get_or_insert_with(|| instant(now + WAKE_UP));
         let mut at = now;
-        while self.decoded >= self.next + REORDER + THREADS + 1 {
+        while self.decoded > self.next + REORDER + THREADS {
             self.leave(at);
             at += DECODING;
         }
