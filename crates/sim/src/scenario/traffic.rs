@@ -425,7 +425,7 @@ pub struct AccessLine {
     /// an attack.
     #[serde(default = "no_loss", skip_serializing_if = "is_no_loss")]
     pub syn_loss: Draw<f64>,
-    /// The delay is that of ns-2's DelayBox, which forgets a connection with the first FIN of either way:
+    /// The delay is that of ns-2's `DelayBox`, which forgets a connection with the first FIN of either way:
     /// packets behind it on the line are lost, and later ones have no delay.
     #[serde(default, skip_serializing_if = "is_default")]
     pub delaybox: bool,
