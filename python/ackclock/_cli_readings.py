@@ -79,6 +79,12 @@ def readings(
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     from ackclock.sweeps import studies
 
+    asked = {"--show": show, "--run": run, "--dry-run": dry_run or None, "--budget": budget}
+    given = [name for name, value in asked.items() if value is not None]
+    if key is None and given:
+        raise BadInput(f"{given[0]}: expected a study beside it")
+    if len(given) > 1 and given != ["--dry-run", "--budget"]:
+        raise BadInput(f"{given[1]}: stands beside {given[0]}, expected one of them")
     if key is None:
         listed = studies.declared()
         if as_json:

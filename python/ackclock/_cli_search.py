@@ -66,8 +66,13 @@ def search(
     from ackclock.sweeps.plan import Plan
     from ackclock.sweeps.search import search as run
     from ackclock.sweeps.shrink import shrink
+    from ackclock.writing import Folder
 
     read = Plan.from_file(plan)
+    if corpus is not None:
+        # A folder that cannot be written to is told before the search, and not after it.
+        with Folder(corpus):
+            pass
     with printing.status(f"search {plan.stem}") as status:
         found = run(
             read, out, scheduler=scheduler, threads=threads, laws=named_laws(law),

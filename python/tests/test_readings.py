@@ -23,6 +23,7 @@ from ackclock.studies.framework.simulation import BrokenRunError
 from ackclock.sweeps import readings, readings_found, studies
 from ackclock.sweeps.store import Store
 from support import Answer
+from sweeps.plans import plan
 
 DECLARED = ("altman1997", "biswas2010", "scharf2008", "tambuwal2018", "watanabe2013")
 
@@ -276,12 +277,26 @@ def test_readings_are_read_from_texts() -> None:
     assert readings.read(TOY, readings.changed(TOY, reading)) == reading
     for text, words in (
         ("e=1", "reading: `e` is no axis, expected one of a, b, c, d"),
-        ("b=yas", "reading: b: `yas` (did you mean `yes`?)"),
+        ("b=yas", "reading: b: `yas`, expected one of `no`, `yes`"),
+        ("b=yes; b=no", "reading: b: stands twice"),
+        ("", "reading: ``, expected `axis=label; axis=label`"),
         ("b", "reading: `b`, expected `axis=label; axis=label`"),
     ):
         with pytest.raises(BadInput) as error:
             readings.read(TOY, text)
         assert str(error.value) == words
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
+    ac.sweep(plan(seeds=1), tmp_path)
+    with pytest.raises(BadInput, match="holds a sweep of scenarios, expected another folder"):
+        readings.search_readings("altman1997", tmp_path)
+
+
+def test_a_reading_that_was_not_tried_is_refused() -> None:
+    with pytest.raises(BadInput, match="`0123ab` was not tried in this search"):
+        readings.named(TOY, "0123ab", {})
 
 
 def test_explained_variance() -> None:

@@ -63,6 +63,8 @@ def queue_of_text(text: str) -> AnyQueue:
             table = tomllib.loads(f"queue = {text}")["queue"]
         except tomllib.TOMLDecodeError as error:
             raise BadInput(f"suite: `{text}` is no table of TOML: {error}") from None
+        if "kind" not in table:
+            raise BadInput(f"suite: `{text}`: kind: missing, expected a queue discipline")
     known, kind = _kinds(), str(table.get("kind", NAME))
     if kind not in known:
         raise BadInput(f"suite: `{kind}` is no queue discipline{nearest(kind, known)}")

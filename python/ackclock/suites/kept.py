@@ -29,7 +29,7 @@ class Kept:
         file = self._file(case, place, scenario)
         try:
             return None if file is None else float(json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):
             return None
 
     def put(self, case: Case, place: str, scenario: Scenario, value: float) -> None:

@@ -113,6 +113,7 @@ class Cells:
             The first of them.
         """
         first = next(self.rows(self.frame.head(1)))
+        self._expect_measure()
         # A scenario that is whole by itself is not what is wrong.
         by_itself = _refusal(json.dumps(dict(self.plan.scenario))) is None
         self._expect_some([first], "axes" if by_itself else "scenario")
@@ -126,6 +127,15 @@ class Cells:
                 of = self.frame.filter(pl.col(axis.name) == level)
                 picked = sorted(chosen.sample(range(of.height), min(_TRIES, of.height)))
                 self._expect_some(list(self.rows(of[picked])), f"axes.{axis.name}")
+
+    def _expect_measure(self) -> None:
+        """Refuse a measure that the scenario does not have."""
+        measures = self.plan.scenario.get("measure", ())
+        named = [each.get("name") for each in measures if isinstance(each, Mapping)]
+        known = ["run", *(name for name in named if isinstance(name, str))]
+        if self.plan.measure not in known:
+            word = self.plan.measure
+            raise BadInput(f"measure: `{word}` is no measure of the scenario{nearest(word, known)}")
 
     def _expect_some(self, rows: Sequence[Row], where: str) -> None:
         """Refuse rows of which none can be run, by the reason of the first."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
+from ackclock._table import of_type
 from ackclock.errors import BadInput
 from ackclock.sweeps.methods import NONE
 from ackclock.sweeps.plan import Plan
@@ -104,13 +105,25 @@ def replay(folder: str | os.PathLike[str]) -> list[Replay]:
 
 def _replayed(path: Path) -> Replay:
     name = path.name.removesuffix(_END)
+    keys = ("title", "values", "measure", "seeds", "axes", "search")
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-        keys = ("title", "values", "measure", "seeds", "axes", "search")
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path}: {' '.join(str(error).split())}") from None
+    if not isinstance(told, dict):
+        raise BadInput(f"{path}: found {of_type(told)}, expected a table, as `search` writes it")
+    for key in (*keys, "bound"):
+        if key not in told:
+            raise BadInput(f"{path}: {key}: missing")
+    if isinstance(told["bound"], bool) or not isinstance(told["bound"], int | float):
+        raise BadInput(f"{path}: bound: expected a number")
+    bound = float(told["bound"])
+    # Its file names itself, if it is that which is wrong.
+    _core.load_scenario(os.fspath(path.with_name(f"{name}.toml")))
+    try:
         table = {key: told[key] for key in keys} | {"scenario": f"{name}.toml"}
         plan = Plan.from_dict(table, path.parent)
-        bound = float(told["bound"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (BadInput, TypeError) as error:
         raise BadInput(f"{path}: {' '.join(str(error).split())}") from None
     goal = Goal.of(plan)
     score, values = score_scenario(plan, goal, plan.scenario)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -40,6 +42,7 @@ __all__ = ["Outcome", "Score", "changed", "named", "read", "run_one", "search_re
 
 #: Seeds of the last stage begin here; those of the search end far below.
 FRESH = 1000
+_SHORT = re.compile("[0-9a-f]{6}")
 _MOST_ROUNDS = 6
 _BLOCK_S = 1.0
 
@@ -109,9 +112,10 @@ def read(of: Readings[Any, Any], text: str) -> dict[str, str]:
         An axis or a label that there is not.
     """
     reading = of.default
-    if text.strip() in ("", "default"):
+    if text.strip() == "default":
         return reading
     axes = {axis.name: axis for axis in of.axes}
+    given: set[str] = set()
     for piece in text.split(";"):
         name, equals, label = (each.strip() for each in piece.partition("="))
         if not equals:
@@ -119,14 +123,22 @@ def read(of: Readings[Any, Any], text: str) -> dict[str, str]:
         if name not in axes:
             raise BadInput(f"reading: `{name}` is no axis{nearest(name, axes)}")
         if label not in axes[name].labels:
-            raise BadInput(f"reading: {name}: `{label}`{nearest(label, axes[name].labels)}")
+            known = ", ".join(f"`{each}`" for each in axes[name].labels)
+            raise BadInput(f"reading: {name}: `{label}`, expected one of {known}")
+        if name in given:
+            raise BadInput(f"reading: {name}: stands twice")
+        given.add(name)
         reading[name] = label
     return reading
 
 
 def named(of: Readings[Any, Any], text: str, known: Mapping[str, Reading]) -> dict[str, str]:
     """Return the reading of a text or of the short name of one that was tried."""
-    return dict(known[text.strip()]) if text.strip() in known else read(of, text)
+    if text.strip() in known:
+        return dict(known[text.strip()])
+    if _SHORT.fullmatch(text.strip()):
+        raise BadInput(f"reading: `{text.strip()}` was not tried in this search")
+    return read(of, text)
 
 
 class _Bench:
@@ -208,6 +220,7 @@ def search_readings(
     budget = of.budget if samples is None else replace(of.budget, samples=samples)
     plan = plan_of(key, search={"samples": budget.samples})
     expect_threads(threads)
+    _expect_its_own(key, out)
     with Writer(out, plan) as store:
         bench = _Bench(plan, store, threads, told)
         try:
@@ -231,6 +244,16 @@ def search_readings(
     ends = stages[2]["reading"].unique(maintain_order=True).to_list()
     best = [name for name in ends if name != own]
     return Outcome(of, plan, *stages, judged, known, tuple(_by_score(stages[2], best)))
+
+
+def _expect_its_own(key: str, out: str | os.PathLike[str]) -> None:
+    """Refuse the folder of another study's readings, or of a sweep."""
+    if not Path(out, "plan.json").exists():
+        return
+    other = Store(out).plan().study
+    if other != key:
+        what = f"the readings of {other}" if other else "a sweep of scenarios"
+        raise BadInput(f"{os.fspath(out)}: holds {what}, expected another folder for {key}")
 
 
 def _stages(

@@ -102,7 +102,9 @@ class Goal:
                 raise BadInput(f"search.{word}: expected a whole number of at least {least}")
             numbers[word] = value
         stop = table.get("stop")
-        if stop is not None and (not isinstance(stop, int | float) or isinstance(stop, bool)):
+        if stop is not None and not (
+            isinstance(stop, int | float) and not isinstance(stop, bool) and math.isfinite(stop)
+        ):
             raise BadInput("search.stop: expected a number, the score at which the search ends")
         across = table.get("across", "")
         names = [axis.name for axis in plan.axes]

@@ -78,6 +78,11 @@ class Store:
             The plan was not run here.
         """
         found = sorted((self.path / "plans").glob(f"{plan.digest}-*.parquet"), key=_age)
+        if not found and plan.study:
+            raise BadInput(
+                f"{self.path}: the search of readings has not ended; "
+                f"`ackclock readings {plan.study}` with the same --out goes on"
+            )
         if not found:
             raise BadInput(f"{self.path}: this plan was not run here")
         return _read_file(found[-1])

@@ -183,6 +183,7 @@ def test_an_example_can_be_run_and_says_where_it_is_explained(path: Path) -> Non
         ({"values": {"cell": "SUM(goodput_bps) FROM flows"}}, "`cell` is a column that"),
         ({"values": {"x": "(SELECT 1) FROM flows"}}, "values.x: a SELECT within it"),
         ({"axes": {"rtt": ["-10 ms", "10 ms"]}}, "axes: topology.rtt: `-10 ms`"),
+        ({"measure": "zz"}, "measure: `zz` is no measure of the scenario"),
         ({"limits": {"time": "0 s"}}, "limits.time: expected a time above 0"),
         ({"scenario": None}, "scenario: expected"),
     ],

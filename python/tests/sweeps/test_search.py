@@ -155,6 +155,28 @@ def test_a_find_is_replayed_and_one_that_is_gone_is_told(tmp_path: Path) -> None
         replay(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("told", "scenario", "words"),
+    [
+        ("[]", "", "one.find.json: found a list, expected a table"),
+        ("{}", "", "one.find.json: title: missing"),
+        (None, "duration = ", "one.toml:1: "),
+    ],
+    ids=["list", "empty", "scenario"],
+)
+def test_a_find_that_cannot_be_read_is_told_in_one_line(
+    tmp_path: Path, told: str | None, scenario: str, words: str
+) -> None:
+    (known, *_) = sorted(CORPUS.glob("*.find.json"))
+    text = known.read_text(encoding="utf-8") if told is None else told
+    (tmp_path / "one.find.json").write_text(text, encoding="utf-8")
+    (tmp_path / "one.toml").write_text(scenario, encoding="utf-8")
+    with pytest.raises(BadInput) as error:
+        replay(tmp_path)
+    assert str(error.value).startswith(f"{tmp_path}/{words}")
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize("each", replay(CORPUS), ids=lambda each: each.name)
 def test_the_corpus_holds(each: Any) -> None:
     assert each.holds, (each.score, each.bound, each.values)
