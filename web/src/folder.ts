@@ -191,7 +191,7 @@ export class FolderView {
         run.error ?? "",
       ]);
     this.runs.replaceChildren(
-      rows.length === 0 ? "None yet." : grid(["run", "on", "state", "time", ""], rows, "Runs"),
+      rows.length === 0 ? "None yet." : grid(["run", "on", "state", "time", "fault"], rows, "Runs"),
     );
   }
 
@@ -223,7 +223,9 @@ export class FolderView {
     });
     const failed = found.sweeps.filter((sweep) => sweep.error !== null);
     this.sweeps.replaceChildren(
-      rows.length === 0 ? "None." : grid(["store", "", "cells", "status", ""], rows, "Stores"),
+      rows.length === 0
+        ? "None."
+        : grid(["store", "progress", "cells", "status", "rows"], rows, "Stores"),
       ...failed.map((sweep) => el("p", { class: "fault" }, `${sweep.store}: ${sweep.error}`)),
     );
   }
@@ -300,7 +302,9 @@ export class FolderView {
       ),
     ]);
     this.captures.replaceChildren(
-      rows.length === 0 ? "None (*.pcapng)." : grid(["capture", "size", ""], rows, "Captures"),
+      rows.length === 0
+        ? "None (*.pcapng)."
+        : grid(["capture", "size", "diagram"], rows, "Captures"),
     );
   }
 }

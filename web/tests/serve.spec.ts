@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
 import { expect, test } from "@playwright/test";
 import { settled, visit } from "./page";
 
@@ -107,6 +108,20 @@ test("a scenario of the folder is opened, and its runs are listed", async ({ pag
   await page.locator("#tab-folder").click();
   await expect(page.locator("#folder-runs tbody tr").first()).toContainText("done");
 });
+
+for (const width of [400, 1280])
+  test(`nothing of the folder is cut off at ${width} pixels, and axe finds nothing`, async ({
+    page,
+  }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await visit(page, link);
+    await page.locator("#tab-folder").click();
+    await expect(page.locator("#folder-runs tbody tr").first()).toBeVisible();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map((each) => `${each.id}: ${each.nodes[0]?.html}`)).toEqual([]);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide).toBeLessThanOrEqual(width);
+  });
 
 test("without the token there is no page", async ({ page }) => {
   const response = await page.goto(new URL("/", link).href);

@@ -492,7 +492,7 @@ mod tests {
         let outside = scratch.path().join("outside.txt");
         let names = ["../outside.txt", "out/outside.txt", "link.txt", outside.to_str().unwrap()];
         // A near name would be told of a file that is not there.
-        for name in names.into_iter().chain(["../outsid.txt", "out/outsid.txt", "../no/x.txt"]) {
+        for name in names.into_iter().chain(["../other.txt", "out/other.txt", "../no/x.txt"]) {
             let message = read(name).unwrap_err();
             assert!(
                 message.ends_with("outside of the folder in which files are read"),

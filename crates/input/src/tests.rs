@@ -43,7 +43,7 @@ every = "change"
 "#;
 
 fn from_text(file: &str, text: &str, is_json: bool) -> Result<Scenario, BadInput> {
-    Ok(super::from_text(file, text, is_json, super::Folder::here())?.1)
+    Ok(super::from_text(file, text, is_json, Folder::here())?.1)
 }
 
 /// The error of `GOOD` with `old` replaced by `new`.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 
@@ -20,6 +21,7 @@ use crate::clock::Clock;
 use crate::devices;
 use crate::diag::Diagnosis;
 use crate::error::LiveError;
+use crate::feed::Feed;
 use crate::file_name::file_name;
 use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel::{self, KernelSettings};
@@ -130,10 +132,7 @@ pub fn run(
     let program_sockets = program_sockets(scenario, &plan, &pairs)?;
     let traced = traced.and_then(Result::ok);
     let mut watcher = Watcher::new(scenario, &plan, diagnoses, traced, program_sockets);
-    watcher.feed.clone_from(&options.feed);
-    if let Some(feed) = &options.feed {
-        feed.begin(&plan);
-    }
+    watcher.feed = feed(options, &plan);
     let (pcap_tap, captures) = pcap_tap(scenario, &pairs, options)?;
     let mtu = pairs.iter().map(|pair| pair.settings.mtu).max().unwrap_or(1500);
     let mut path_driver = PathDriver {
@@ -307,6 +306,13 @@ fn kernel_connections(
     });
     let connections = made.collect::<Result<_, LiveError>>()?;
     Ok(Hosts { connections, flows: plan.flows.len(), ..Hosts::default() })
+}
+
+/// The place for rows while the run lasts, with the names that they refer to.
+fn feed(options: &Options, plan: &Plan) -> Option<Arc<Feed>> {
+    let feed = options.feed.clone()?;
+    feed.begin(plan);
+    Some(feed)
 }
 
 /// Opens the observer of the sockets of programs.

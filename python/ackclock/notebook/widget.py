@@ -52,7 +52,10 @@ class View(anywidget.AnyWidget):
         self._scenario = run.scenario_texts[0]
         self._live = run.live is not None
         super().__init__(data=run.page_bytes(), height=height)
-        self.on_msg(lambda _, asked, __: self.hear(asked))
+        self.on_msg(self._heard)
+
+    def _heard(self, _: object, asked: Any, __: object) -> None:
+        self.hear(asked)
 
     def hear(self, asked: Any) -> None:
         """Answer a request of the view: the segments of the run, which are simulated again."""
