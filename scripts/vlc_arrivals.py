@@ -13,6 +13,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,8 @@ def main(film: Path) -> None:
     print("| arrivals | discarded: VLC | model | underflows: VLC | model |")
     print("| --- | --- | --- | --- | --- |")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for name, both in zip(
-            PATTERNS, pool.map(lambda name: _both(film, name), PATTERNS), strict=True
-        ):
+        found = pool.map(partial(_both, film), PATTERNS)
+        for name, both in zip(PATTERNS, found, strict=True):
             told = [str(of[column]) for column in COLUMNS for of in both]
             print(f"| {' | '.join((name, *told))} |", flush=True)
 

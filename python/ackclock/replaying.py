@@ -9,7 +9,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def arrivals(pattern: Sequence[tuple[float, float]], volume: int) -> list[tuple[
 
 
 @contextmanager
-def serve(path: str | os.PathLike[str], times: Arrivals) -> Iterator[str]:
+def serve(path: str | os.PathLike[str], times: Arrivals) -> Generator[str]:
     """Serve a file on the loopback device, to each request at these times, and yield its address.
 
     A range that begins in the middle is answered with what the times say of it: players ask for one

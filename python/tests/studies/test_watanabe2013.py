@@ -150,11 +150,11 @@ def test_a_buffer_is_counted_in_products_at_100_ms() -> None:
 def test_a_run_that_makes_pictures_stops_the_study() -> None:
     setting = Trial(BY_KEY["above"], "reno", DEFAULT, 1, 2)
     tables = simulate([setting.scenario()], None)
-    broken = dataclasses.replace(tables, videos=tables.videos.with_columns(pl.col("shown") + 1))
+    broken = tables.with_frames(videos=tables.videos.with_columns(pl.col("shown") + 1))
     with pytest.raises(BrokenRunError, match="not conserved"):
         runs_measures.measure(broken, [setting])
-    unfinished = dataclasses.replace(
-        tables, videos=tables.videos.with_columns(finished_s=pl.lit(None, pl.Float64))
+    unfinished = tables.with_frames(
+        videos=tables.videos.with_columns(finished_s=pl.lit(None, pl.Float64))
     )
     with pytest.raises(BrokenRunError, match="did not end"):
         runs_measures.measure(unfinished, [setting])

@@ -34,6 +34,12 @@ class Tables:
     def __init__(self, run: ac.Run) -> None:
         self.run = run
 
+    def with_frames(self, **frames: pl.DataFrame) -> Tables:
+        """Return the same tables, but for these."""
+        others = Tables(self.run)
+        vars(others).update(vars(self) | frames)
+        return others
+
     flows = _Table()
     links = _Table()
     sources = _Table()
