@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 import polars as pl
@@ -22,7 +22,7 @@ class _Table:
         self.name = name
 
     def __get__(self, tables: Tables, _: type | None = None) -> pl.DataFrame:
-        frame = _with_texts(getattr(tables.run, self.name).to_polars())
+        frame = _with_texts(tables.frames[self.name])
         # From now on the instance's own attribute comes first.
         vars(tables)[self.name] = frame
         return frame
@@ -31,12 +31,12 @@ class _Table:
 class Tables:
     """The tables of a batch of runs; ``cell`` is the index of the run."""
 
-    def __init__(self, run: ac.Run) -> None:
-        self.run = run
+    def __init__(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        self.frames = frames
 
     def with_frames(self, **frames: pl.DataFrame) -> Tables:
         """Return the same tables, but for these."""
-        others = Tables(self.run)
+        others = Tables(self.frames)
         vars(others).update(vars(self) | frames)
         return others
 
@@ -71,7 +71,7 @@ def simulate(
 ) -> Tables:
     """Run scenarios and check that every queue and link of every run conserves its packets."""
     runs = cast("Sequence[ac.Scenario]", scenarios)
-    tables = Tables(ac.simulate_many(runs, threads=threads, progress=progress))
+    tables = Tables(ac.simulate_many(runs, threads=threads, progress=progress).to_polars())
     check_conservation(tables.links)
     return tables
 
