@@ -80,8 +80,8 @@ _CLI_INTRO = """\
 Results go to the standard output, and what tells of progress to the standard error. Exit codes:
 
 * 0: done;
-* 1: what was asked for ran, and something in it failed (a script, a case of a suite, a cell, a find), or the standard
-  output was closed or could not be written;
+* 1: what was asked for ran, and something in it failed (a script, a case of a suite, a cell, a
+  find), or the standard output was closed or could not be written;
 * 2: bad input, with one line on the standard error and nothing written;
 * 130: interrupted.
 """

@@ -356,7 +356,7 @@ class AccessLine(Table):
         The probability that a SYN or SYN-ACK is lost on it, besides: to a middlebox that takes it
         for an attack.
     delaybox : bool, default False
-        The delay is that of ns-2's DelayBox, which forgets a connection with the first FIN of
+        The delay is that of ns-2's ``DelayBox``, which forgets a connection with the first FIN of
         either way: packets behind it on the line are lost, and later ones have no delay.
     """
 
