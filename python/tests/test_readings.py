@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -338,7 +339,8 @@ def test_what_a_study_keeps_is_of_its_axes_and_statements(key: str) -> None:
     assert [row.claim for row in found.statements] == [claim.id for claim in of.judged]
     pairs = [(row.claim, row.predicate) for row in found.predicates]
     assert pairs == list(of.predicates())
-    assert found.samples >= of.budget.samples
+    # Of few readings many are drawn twice: of n draws from n things 63 in a hundred are different.
+    assert found.samples >= 0.6 * min(of.budget.samples, math.prod(len(a.labels) for a in of.axes))
 
 
 def test_the_report_shows_readings_beside_verdicts() -> None:
