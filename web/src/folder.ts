@@ -8,6 +8,7 @@ const EVERY_MS = 2000;
 
 interface Found {
   scenarios: string[];
+  plans: string[];
   stores: string[];
   reports: { path: string }[];
   captures: { path: string; bytes: number }[];
@@ -174,9 +175,7 @@ export class FolderView {
     );
     const chosen = this.plan.value;
     this.plan.replaceChildren(
-      ...found.scenarios.map((name) =>
-        el("option", { value: name, selected: name === chosen }, name),
-      ),
+      ...found.plans.map((name) => el("option", { value: name, selected: name === chosen }, name)),
     );
   }
 

@@ -156,13 +156,11 @@ class Page {
       "header",
       {},
       el("h1", {}, "Ackclock ", el("span", { class: "version" }, version)),
-      el("label", { for: "lessons" }, "Lesson"),
-      this.lessonSelect,
+      el("span", { class: "pair" }, el("label", { for: "lessons" }, "Lesson"), this.lessonSelect),
       el("span", { class: "space" }),
       ...(this.server
         ? [
-            el("label", { for: "on" }, "Run on"),
-            this.on,
+            el("span", { class: "pair" }, el("label", { for: "on" }, "Run on"), this.on),
             button("Run", "run", () => this.run(false, true)),
             button("Stop", "stop", () => this.client.stop()),
             this.progress,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ _MOST_ENTRIES = 20_000
 _DEEPEST = 6
 #: The largest file that is shown as text.
 _MOST_TEXT = 4_000_000
+#: A table of axes: what a plan has and a scenario has not.
+_AXES = re.compile(r"^\s*(\[\s*axes\b|axes\b[^=\n]*=|study\s*=)", re.MULTILINE)
 
 
 class OutsideError(Exception):
@@ -28,7 +31,9 @@ class Found:
     Attributes
     ----------
     scenarios
-        Scenarios and plans of sweeps.
+        Scenarios.
+    plans
+        Plans of sweeps: files with axes.
     stores
         Stores of sweeps.
     reports
@@ -40,6 +45,7 @@ class Found:
     """
 
     scenarios: list[str] = field(default_factory=list[str])
+    plans: list[str] = field(default_factory=list[str])
     stores: list[str] = field(default_factory=list[str])
     reports: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     captures: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -118,7 +124,7 @@ class Served:
                     size = (path / name).stat().st_size
                     found.captures.append({"path": full, "bytes": size})
                 elif name.endswith(".toml"):
-                    found.scenarios.append(full)
+                    (found.plans if _is_plan(path / name) else found.scenarios).append(full)
         found.reports.sort(key=lambda row: -row["changed"])
         return found
 
@@ -132,3 +138,13 @@ class Served:
                 folders.clear()
             plain = [name for name in sorted(files) if not name.startswith(".")]
             yield path, folders, [name for name in plain if not (path / name).is_symlink()]
+
+
+def _is_plan(path: Path) -> bool:
+    """Return True for a plan of a sweep; a file that cannot be read is none."""
+    try:
+        if path.stat().st_size > _MOST_TEXT:
+            return False
+        return _AXES.search(path.read_text(encoding="utf-8")) is not None
+    except (OSError, UnicodeDecodeError):
+        return False

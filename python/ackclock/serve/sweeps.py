@@ -135,6 +135,9 @@ def check_plan(served: Served, file: Path) -> None:
         plan = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{file.name}: {error}") from None
+    if plan.get("study"):
+        # The scenarios of a study's readings are the study's own.
+        return
     scenario = plan.get("scenario")
     folder = file.parent
     if isinstance(scenario, str):
