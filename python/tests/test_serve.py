@@ -84,6 +84,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     folder = outside / "served"
     (folder / "report").mkdir(parents=True)
     (folder / "report/index.html").write_text("<h1>A report</h1>", encoding="utf-8")
+    (folder / "report/figures").mkdir()
+    (folder / "report/figures/b.png").write_bytes(b"b")
+    (folder / "report/figures/a.png").write_bytes(b"a")
     (folder / "small.toml").write_text(SMALL, encoding="utf-8")
     (folder / "link.txt").symlink_to(outside / "secret.txt")
     (folder / "out").symlink_to(outside, target_is_directory=True)
@@ -267,7 +270,8 @@ def test_reports_are_pages_without_rights(lab: Laboratory) -> None:
     with lab.client() as client:
         files = client.get("/api/state").json()["files"]
         found = client.get("/api/folder").json()
-    assert [row["path"] for row in found["reports"]] == ["report"]
+    (report,) = found["reports"]
+    assert (report["path"], report["title"], report["picture"]) == ("report", "", "figures/a.png")
     assert found["scenarios"] == ["small.toml"]
     assert found["plans"] == []
     # No cookie: the address is the secret.

@@ -10,7 +10,7 @@ interface Found {
   scenarios: string[];
   plans: string[];
   stores: string[];
-  reports: { path: string }[];
+  reports: { path: string; title: string; picture: string | null }[];
   captures: { path: string; bytes: number }[];
   whole: boolean;
   sweeps: { store: string; plan: string; running: boolean; error: string | null }[];
@@ -268,8 +268,9 @@ export class FolderView {
   }
 
   private fillReports(found: Found): void {
-    const links = found.reports.map(({ path }) => {
+    const links = found.reports.map(({ path, title, picture }) => {
       const address = path.split("/").map(encodeURIComponent).join("/");
+      const figure = picture?.split("/").map(encodeURIComponent).join("/");
       return el(
         "a",
         {
@@ -278,7 +279,11 @@ export class FolderView {
           target: "_blank",
           rel: "noopener",
         },
-        path,
+        figure
+          ? el("img", { src: `${this.files}${address}/${figure}`, alt: "", loading: "lazy" })
+          : "",
+        el("span", { class: "title" }, title || path),
+        el("span", { class: "path" }, path),
       );
     });
     this.reports.replaceChildren(

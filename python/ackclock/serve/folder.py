@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ _MOST_ENTRIES = 20_000
 _DEEPEST = 6
 #: The largest file that is shown as text.
 _MOST_TEXT = 4_000_000
+_HEAD_BYTES = 4096
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 #: A table of axes: what a plan has and a scenario has not.
 _AXES = re.compile(r"^\s*(\[\s*axes\b|axes\b[^=\n]*=|study\s*=)", re.MULTILINE)
 
@@ -37,7 +40,7 @@ class Found:
     stores
         Stores of sweeps.
     reports
-        Folders with a page.
+        Folders with a page: its path, title, first figure (or None), and when it changed.
     captures
         Captures of packets.
     whole
@@ -116,8 +119,7 @@ class Served:
                 folders.clear()
                 continue
             if "index.html" in files:
-                about = (path / "index.html").stat()
-                found.reports.append({"path": below or ".", "changed": about.st_mtime})
+                found.reports.append({"path": below or ".", **_about_report(path)})
             for name in files:
                 full = f"{below}/{name}" if below else name
                 if name.endswith(".pcapng"):
@@ -138,6 +140,24 @@ class Served:
                 folders.clear()
             plain = [name for name in sorted(files) if not name.startswith(".")]
             yield path, folders, [name for name in plain if not (path / name).is_symlink()]
+
+
+def _about_report(path: Path) -> dict[str, Any]:
+    """Return a report's title, its first figure, by its path in the report, and its time."""
+    page = path / "index.html"
+    try:
+        with page.open("rb") as file:
+            head = file.read(_HEAD_BYTES).decode(errors="replace")
+        changed = page.stat().st_mtime
+    except OSError:
+        head, changed = "", 0.0
+    title = _TITLE.search(head)
+    figures = sorted(path.glob("figures/*.png"))
+    return {
+        "title": unescape(" ".join(title[1].split())) if title else "",
+        "picture": figures[0].relative_to(path).as_posix() if figures else None,
+        "changed": changed,
+    }
 
 
 def _is_plan(path: Path) -> bool:
