@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ackclock._sql import OPENS
 from ackclock.errors import BadInput
 from ackclock.serve.folder import OutsideError, Served
 from ackclock.serve.sweeps import check_plan
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["about", "rows"]
 
 _MOST_ROWS = 500
-#: Words that begin a query, and functions of Polars' SQL that read files.
-_QUERY = re.compile(r"\bselect\b|\b(read|scan)_\w+\s*\(", re.IGNORECASE)
+_QUERY = re.compile(r"\bselect\b", re.IGNORECASE)
 
 
 def _read(served: Served, path: Path) -> SweepResults:
@@ -74,7 +74,7 @@ def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict
     found = _read(served, path)
     frame = found.frame if table == "cells" else found.table(table)
     if where.strip():
-        if _QUERY.search(where):
+        if _QUERY.search(where) or OPENS.search(where):
             raise BadInput("where: expected a condition over the columns, without a query")
         try:
             frame = frame.filter(pl.sql_expr(where))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ackclock import _core
+from ackclock._sql import OPENS
 from ackclock.errors import BadInput
 from ackclock.serve.folder import Served
 from ackclock.serve.jobs import ForbiddenError
@@ -116,8 +116,6 @@ class Sweeps:
 
 #: Keys of scenarios under which the name of a file may stand.
 _FILES = ("file", "series", "quantiles", "times_ms", "delays_ms", "bytes")
-#: Functions of Polars' SQL that read files.
-_READS = re.compile(r"\b(read|scan)_\w+\s*\(", re.IGNORECASE)
 
 
 def check_plan(served: Served, file: Path) -> None:
@@ -152,7 +150,7 @@ def check_plan(served: Served, file: Path) -> None:
     error = json.loads(answer[4 : 4 + length]).get("error")
     if error is not None:
         raise BadInput(error)
-    if _READS.search(json.dumps(plan)) or _names_a_file(plan.get("axes")):
+    if OPENS.search(json.dumps(plan)) or _names_a_file(plan.get("axes")):
         raise ForbiddenError(
             f"{file.name}: its axes or values would read files; use `ackclock sweep`"
         )

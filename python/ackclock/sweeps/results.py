@@ -13,6 +13,7 @@ import polars as pl
 
 from ackclock._nearest import nearest
 from ackclock._shown import html_table
+from ackclock._sql import OPENS
 from ackclock.errors import BadInput
 from ackclock.sweeps.cells import first_line
 from ackclock.sweeps.plan import Plan
@@ -36,9 +37,8 @@ _NEEDED: Mapping[Plot, tuple[str, ...]] = {
 _TAKEN: Mapping[Plot, tuple[str, ...]] = {
     "lines": ("x", "by"), "map": ("x", "by"), "cdf": ("by",), "panels": ("x", "by", "panel"),
 }  # fmt: skip
-#: A question reads, and reads the tables of the store alone: Polars' SQL could open any file.
+#: A question reads, and reads the tables of the store alone.
 _QUESTION = re.compile(r"\s*(select|with|from|show|explain)\b", re.IGNORECASE)
-_OPENS = re.compile(r"\b((?:read|scan)_\w+)\s*\(", re.IGNORECASE)
 _SHOWN_ROWS = 20
 
 
@@ -106,7 +106,7 @@ class SweepResults:
         """
         if not _QUESTION.match(query):
             raise BadInput("sql: expected a question, such as `SELECT * FROM cells`")
-        opens = _OPENS.search(query)
+        opens = OPENS.search(query)
         if opens is not None:
             raise BadInput(f"sql: `{opens[1]}` opens a file, expected the tables of the store")
         tables: dict[str, Any] = {name: self.table(name) for name in self.store.names()}
