@@ -143,11 +143,14 @@ def test_a_study_begins_with_what_was_claimed_and_what_holds(page: str) -> None:
     first = text.partition("\n## ")[2]
     assert first.startswith("What the paper claims, and what of it holds\n")
     section = first.partition("\n## ")[0]
-    rows = re.findall(r"^\| (.+) \| (.+) \| ([\w -]+) \|$", section, re.MULTILINE)
-    (head, *rows) = [row for row in rows if not row[0].startswith("---")]
-    assert head == ("the paper's statement", "what of it holds", "verdict")
+    table = re.findall(r"^\| (.+) \|$", section, re.MULTILINE)
+    (head, *rows) = [row.split(" | ") for row in table if not row.startswith("---")]
+    assert head[:3] == ["the paper's statement", "what of it holds", "verdict"]
+    # A study whose readings were searched tells the best, too; test_readings.py holds the column.
+    assert head[3:] in ([], ["under the best single reading"])
+    assert {len(row) for row in rows} == {len(head)}
     judged = {"reproduced", "not reproduced", "under-specified"}
-    assert all(said and verdict in judged for _, said, verdict in rows)
+    assert all(said and verdict in judged for _, said, verdict, *_ in rows)
     assert "\n## Cite\n" in text
     assert "\n```bibtex\n" in text
     study = import_module(f"ackclock.studies.{Path(page).stem}.study")
