@@ -38,4 +38,5 @@ def test_a_part_of_the_link_is_the_same_live(part: str) -> None:
         assert real["bytes_per_ack"] > simulated["bytes_per_ack"]
         return
     assert real["bytes_per_ack"] == pytest.approx(simulated["bytes_per_ack"], rel=0.25)
-    assert real["ack_gap_p99_s"] == pytest.approx(simulated["ack_gap_p99_s"], rel=0.25)
+    # One packet in a hundred may be 500 us late in a run that is a measurement, and so may its ACK.
+    assert real["ack_gap_p99_s"] == pytest.approx(simulated["ack_gap_p99_s"], rel=0.25, abs=5e-4)
