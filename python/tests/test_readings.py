@@ -339,7 +339,7 @@ def test_what_a_study_keeps_is_of_its_axes_and_statements(key: str) -> None:
     assert [row.claim for row in found.statements] == [claim.id for claim in of.judged]
     pairs = [(row.claim, row.predicate) for row in found.predicates]
     assert pairs == list(of.predicates())
-    # Of few readings many are drawn twice: of n draws from n things 63 in a hundred are different.
+    # Draws repeat: of n draws from n things 63 in a hundred are different (1 - 1/e).
     assert found.samples >= 0.6 * min(of.budget.samples, math.prod(len(a.labels) for a in of.axes))
 
 

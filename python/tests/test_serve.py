@@ -350,7 +350,7 @@ def test_many_readers_of_a_live_run_lose_nothing(lab: Laboratory) -> None:
     first, _ = told[0]
     assert all(parts == first for parts, _ in told)
     assert {states[-1]["parts"] for _, states in told} == {len(first)}
-    # What came while it lasted are the rows of the run's own tables, in their order; the last of
+    # Rows that came while it lasted are those of the run's own tables, in their order; the last of
     # them came with the end.
     assert len(first) >= 10
     for name in ("flow_samples", "link_samples"):

@@ -319,7 +319,7 @@ impl PackMimeSessions {
         }
     }
 
-    /// The same sessions with each response of a persistent connection drawn as its first one, if `each`
+    /// Sessions with each response of a persistent connection drawn as its first one, if `each`
     /// says so: ns-2's `no-pm-persistent-rspsz`, but that validations are still followed by such.
     #[must_use]
     pub fn with_each_drawn(self, each: bool) -> Self {

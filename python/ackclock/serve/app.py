@@ -283,7 +283,7 @@ async def _tell(socket: WebSocket, job: Job, begin: int) -> None:
     at, told = begin, None
     while True:
         changed = job.changed
-        # What comes while this reader takes its time is told in the next turn, the state once.
+        # Parts that come meanwhile are told in the next turn, the state once.
         for part in job.parts[at:]:
             await socket.send_bytes(part)
             at += 1

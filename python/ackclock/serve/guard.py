@@ -176,7 +176,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, line:
         return
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
-        # What is left of the body is not read.
+        # The rest of the body is not read.
         (b"connection", b"close"),
         *_HEADERS,
     ]

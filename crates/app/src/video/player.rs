@@ -202,7 +202,7 @@ impl DeadlinePlayer {
         })
     }
 
-    /// The same player, of a film whose pictures refer to one another.
+    /// This player of a film whose pictures refer to one another.
     #[must_use]
     pub fn with_group(self, group: Option<PictureGroup>) -> Self {
         Self { group, ..self }

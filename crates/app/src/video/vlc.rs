@@ -159,7 +159,7 @@ impl VlcPlayer {
     pub fn report(&self, now: Instant) -> PlayerReport {
         let mut report = self.report;
         if let (Clock::Filling(_) | Clock::Unset, Some(_)) = (self.clock, self.first_origin) {
-            // What play would be late by if it went on now with the slice that is read.
+            // Play would be late by this if it went on now with the slice that is read.
             let resumes = self.origin + (self.slices + 1) * SLICE;
             report.stalled += span(signed(now.as_nanos()) - resumes);
         }
