@@ -497,6 +497,26 @@ def test_a_folder_that_is_none_is_told_in_a_line(tmp_path: Path) -> None:
     assert "no such folder" in done.stderr
 
 
+def test_a_server_that_is_killed_leaves_no_sweep(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL.replace('"5 s"', '"500 s"'), encoding="utf-8")
+    plan = PLAN.replace("seeds = 3", "seeds = 1000")
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    laboratory = started(tmp_path)
+    with laboratory.client() as client:
+        answer = client.post("/api/sweeps", json={"plan": "plan.toml", "store": "store"})
+        assert answer.status_code == 201, answer.text
+        deadline = time.monotonic() + 30
+        while not list((tmp_path / "store/cells").rglob("*.parquet")):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    assert len(naming(tmp_path)) == 2
+    ended(laboratory, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while naming(tmp_path):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 @live
 @untimed
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import contextlib
 import json
 import signal
 import subprocess
-import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, cast
 from ackclock import _core
 from ackclock._sql import OPENS
 from ackclock.errors import BadInput
+from ackclock.serve import tied
 from ackclock.serve.folder import Served
 from ackclock.serve.jobs import ForbiddenError
 
@@ -73,11 +73,10 @@ class Sweeps:
             raise BadInput(f"store: a sweep into `{store}` is under way")
         if len(going) >= _MOST:
             raise BadInput(f"{_MOST} sweeps are under way: wait for one")
-        words = [sys.executable, "-m", "ackclock.cli", "sweep", str(file), "--out", str(into)]
         process = subprocess.Popen(
-            words,
+            tied.words("sweep", str(file), "--out", str(into)),
             cwd=self._served.root,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
