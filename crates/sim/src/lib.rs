@@ -62,7 +62,9 @@ pub use entry::{
 pub use error::ScenarioError;
 pub use meter::Meter;
 pub use objects::ObjectLog;
-pub use observe::{Names, Observer, Sent, SentDatagram, SentSegment, Transmission};
+pub use observe::{
+    Given, Names, Observer, Reason, Sending, Sent, SentDatagram, SentSegment, Transmission,
+};
 pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use scenario::Scenario;
 pub use stepped::Stepped;

@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 
 use ackclock_net::Counters;
 use ackclock_packet::{Ecn, Flags, IpMeta, Options, Segment};
+use ackclock_tcp::{Endpoint, Reasons};
+pub use ackclock_tcp::{Reason, Sending};
 use ackclock_units::{Bytes, Instant};
 
 use crate::cross;
@@ -59,6 +61,30 @@ pub trait Observer {
     /// The calls about one link, both directions together, are in the order of
     /// [`Transmission::at`]. [`ControlFlow::Break`] ends the run.
     fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()>;
+
+    /// True if it is to be told of what hosts [give](Self::on_given) to their first links. Never changes.
+    fn wants_given(&self) -> bool {
+        false
+    }
+
+    /// A host of a static flow has given a segment to its first link, where it may have to wait, or be dropped. At once,
+    /// and in the order of time. Of a visitor's transport nothing is told.
+    fn on_given(&mut self, _: &Given) {}
+}
+
+/// A segment that a host has given to its first link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Given {
+    /// When.
+    pub at: Instant,
+    /// The flow, an index into [`Names::flows`].
+    pub flow: usize,
+    /// True if the end that opened the connection sent it.
+    pub from_client: bool,
+    /// The segment.
+    pub segment: Segment,
+    /// The reason for which it went out, if it carries data and opens no connection.
+    pub sending: Option<Sending>,
 }
 
 /// A packet on a link.
@@ -119,6 +145,46 @@ pub struct SentSegment {
     /// By how much the wire shifts the windows that this end announces (RFC 7323 §2.2): what it
     /// offered on its SYN, once both ends have offered.
     pub window_shift: u8,
+}
+
+/// The hosts of static flows, where an observer wants to be told of what they give to their first links.
+#[derive(Debug, Default)]
+pub struct Givers(Vec<Reasons>);
+
+impl Givers {
+    /// So many hosts.
+    pub fn new(hosts: usize) -> Self {
+        Self(vec![Reasons::default(); hosts])
+    }
+
+    /// True if this host is one of them.
+    #[inline]
+    pub fn has(&self, h: usize) -> bool {
+        h < self.0.len()
+    }
+
+    /// Host `h` is about to be asked for a segment. False if it has none, as a timer has ended its connection.
+    pub fn before(&mut self, now: Instant, h: usize, endpoint: &mut Endpoint) -> bool {
+        endpoint.look(now, &mut self.0[h])
+    }
+
+    /// Host `h` has given `segment`.
+    pub fn given(
+        &mut self,
+        at: Instant,
+        h: usize,
+        segment: &Segment,
+        endpoint: &mut Endpoint,
+    ) -> Given {
+        let has_data = segment.len > 0 && !segment.flags.contains(Flags::SYN);
+        let sending = has_data.then(|| endpoint.look_after(segment, &mut self.0[h])).flatten();
+        Given { at, flow: h / 2, from_client: h.is_multiple_of(2), segment: *segment, sending }
+    }
+
+    /// Host `h` gives no more for now.
+    pub fn rests(&mut self, h: usize, endpoint: &Endpoint) {
+        self.0[h].rests(endpoint.sender());
+    }
 }
 
 /// The observed links of a run, and their packets of which the observer is still to be told.

@@ -3,6 +3,7 @@
 use ackclock_app::{AnyApp, Client, Note, Server, WebServer};
 use ackclock_net::Header;
 use ackclock_net::path::Decided;
+use ackclock_packet::Segment;
 use ackclock_units::Instant;
 
 use crate::browsing::Users;
@@ -14,7 +15,7 @@ use crate::host::Host;
 use crate::measure::Measures;
 use crate::meter::Meter;
 use crate::objects::ObjectLog;
-use crate::observe::Observer;
+use crate::observe::{Givers, Observer};
 use crate::probe::Probes;
 use crate::records::{Collector, QuickStartRow, Run, VideoRow};
 use crate::scenario::Scenario;
@@ -56,6 +57,8 @@ pub struct RunState<'o> {
     pub end: Instant,
     pub run: Run,
     pub observer: Option<&'o mut dyn Observer>,
+    /// The hosts of which the observer wants to be told.
+    pub givers: Givers,
     pub collector: Option<&'o mut dyn Collector>,
     pub meter: &'o Meter,
     /// True if the observer has seen enough, or nobody waits for the result.
@@ -99,11 +102,30 @@ impl<'o> RunState<'o> {
             end: Instant::START + scenario.duration,
             run,
             observer: None,
+            givers: Givers::default(),
             collector: None,
             meter,
             stopped: false,
             hosts,
         })
+    }
+
+    /// Lets `observer` look on.
+    pub fn observe(&mut self, observer: &'o mut dyn Observer) {
+        if observer.wants_given() {
+            self.givers = Givers::new(self.static_hosts);
+        }
+        self.observer = Some(observer);
+    }
+
+    /// Tells the observer of a segment that host `h` has given to its first link.
+    pub fn tell_given(&mut self, now: Instant, h: usize, segment: &Segment) {
+        let given = self.givers.given(now, h, segment, &mut self.hosts[h].endpoint);
+        if let Some(observer) = &mut self.observer
+            && !self.stopped
+        {
+            observer.on_given(&given);
+        }
     }
 
     /// The slot of a host.

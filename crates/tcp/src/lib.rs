@@ -40,6 +40,6 @@ pub use endpoint::{
     Agreed, Endpoint, Failure, FastOpenClient, FastOpenServer, OpeningCounts, QuickStartEvent,
     QuickStartStep, State, Transmit,
 };
-pub use sender::{JumpPhase, Sender, SenderStats};
+pub use sender::{JumpPhase, Reason, Reasons, Sender, SenderStats, Sending};
 pub use start::{JumpChoice, QuickStartJump, ResumeJump, SynLossChoice, WindowChoice};
 pub use variant::{Parts, Variant, VariantError, slug};

@@ -127,6 +127,15 @@ impl AnyRecovery {
         }
     }
 
+    /// True if the receiver says which segments arrived, and an account is kept of that.
+    pub(crate) fn is_selective(&self) -> bool {
+        match self {
+            Self::Sack(sack) => sack.repair.sack,
+            Self::Rack(rack) => rack.repair.sack,
+            _ => self.board().is_some(),
+        }
+    }
+
     /// The segment at `start` keeps its first `len` bytes; the place of the rest among the segments, if there is one.
     #[cold]
     pub(crate) fn cut(&mut self, start: Seq, len: Bytes) -> Option<usize> {

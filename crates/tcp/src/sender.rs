@@ -9,6 +9,7 @@ mod give_up;
 mod jump;
 mod outlying;
 mod output;
+mod reason;
 pub(crate) mod replay;
 mod stats;
 pub(crate) mod story;
@@ -27,6 +28,7 @@ use allowance::{Allowance, BeforeAck, Taken, View};
 use backlog::Backlog;
 use flight::Flight;
 pub use output::{DataRange, Follows};
+pub use reason::{Reason, Reasons, Sending};
 pub use stats::SenderStats;
 
 pub(crate) use arrived::Arrived;

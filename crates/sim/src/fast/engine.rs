@@ -147,7 +147,7 @@ impl<'o> Engine<'o> {
         self.lookahead = None;
         let taps = Taps::new(links, self.network.links.len() / 2, self.state.hosts.len());
         self.network.tap(taps);
-        self.state.observer = Some(observer);
+        self.state.observe(observer);
     }
 
     /// Runs to the end; `None` if the observer did not let it.
@@ -392,7 +392,12 @@ impl<'o> Engine<'o> {
                 &mut self.state.run.objects,
             );
         }
-        loop {
+        let observed = !LOOKAHEAD && self.state.givers.has(h);
+        if observed {
+            self.give(now, h);
+            host = &mut self.state.hosts[h];
+        }
+        while !observed {
             let mut vacancy = self.network.vacancy();
             let Some(beside) = host.endpoint.poll_transmit_into(now, &mut vacancy) else { break };
             // Only a pure ACK answers one data packet and nothing else.
@@ -421,6 +426,29 @@ impl<'o> Engine<'o> {
         if host.watched && !self.goes_on(h) {
             self.sample(now, h);
         }
+    }
+
+    /// A host sends all that it may, and the observer is told.
+    #[cold]
+    fn give(&mut self, now: Instant, h: usize) {
+        while self.state.givers.before(now, h, &mut self.state.hosts[h].endpoint) {
+            let host = &mut self.state.hosts[h];
+            let mut vacancy = self.network.vacancy();
+            let Some(beside) = host.endpoint.poll_transmit_into(now, &mut vacancy) else { break };
+            let echo = if beside.has_data {
+                Instant::NEVER
+            } else {
+                std::mem::replace(&mut host.echo, Instant::NEVER)
+            };
+            let (flow, first_hop) = (host.flow, host.first_hop);
+            let segment = *self.network.written();
+            self.network.send::<false>(now, beside, flow, first_hop, echo);
+            self.state.tell_given(now, h, &segment);
+            if beside.is_last {
+                break;
+            }
+        }
+        self.state.givers.rests(h, &self.state.hosts[h].endpoint);
     }
 
     /// The path changes.

@@ -126,9 +126,13 @@ impl Engine<'_> {
 
     /// A host sends all that its end point may.
     fn transmit(&mut self, now: Instant, h: usize) {
+        let observed = self.state.givers.has(h);
         loop {
             let host = &mut self.state.hosts[h];
-            let Some(transmit) = host.endpoint.poll_transmit(now) else { return };
+            if observed && !self.state.givers.before(now, h, &mut host.endpoint) {
+                break;
+            }
+            let Some(transmit) = host.endpoint.poll_transmit(now) else { break };
             // Only a pure ACK answers one data packet and nothing else.
             let mut echo = Instant::NEVER;
             if transmit.segment.len == 0 {
@@ -138,7 +142,14 @@ impl Engine<'_> {
             if let (Some(taps), Some(options)) = (&mut self.taps, &transmit.options) {
                 taps.on_options(index(h), &transmit.segment, options);
             }
+            let segment = transmit.segment;
             self.path.send(now, end, SimPacket::new(transmit, flow, index(h), echo));
+            if observed {
+                self.state.tell_given(now, h, &segment);
+            }
+        }
+        if observed {
+            self.state.givers.rests(h, &self.state.hosts[h].endpoint);
         }
     }
 }

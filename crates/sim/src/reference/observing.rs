@@ -17,7 +17,7 @@ impl<'o> Engine<'o> {
             self.path.tap(wire);
         }
         self.taps = Some(taps);
-        self.state.observer = Some(observer);
+        self.state.observe(observer);
     }
 
     /// After each event: packets have come to watched links, routers have decided, packets were lost.

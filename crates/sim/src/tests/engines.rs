@@ -2,29 +2,43 @@
 //!
 //! `ACKCLOCK_SCENARIOS=1000 cargo test -p ackclock-sim engines` runs a thousand.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use super::dice::Dice;
-use crate::{Engine, Meter, Names, Observer, Run, Scenario, Transmission};
+use crate::{Engine, Given, Meter, Names, Observer, Run, Scenario, Transmission};
 
 /// As many as take some seconds.
 const SCENARIOS: u64 = 60;
 
 /// All that an observer was told.
 #[derive(Default)]
-struct Seen(String);
+struct Seen {
+    transmissions: String,
+    /// By flow and end, as engines may come to hosts in any order at one moment.
+    given: BTreeMap<(usize, bool), String>,
+}
 
 impl Observer for Seen {
     fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
-        writeln!(self.0, "{transmission:?}").unwrap();
+        writeln!(self.transmissions, "{transmission:?}").unwrap();
         ControlFlow::Continue(())
+    }
+
+    fn wants_given(&self) -> bool {
+        true
+    }
+
+    fn on_given(&mut self, given: &Given) {
+        let of = self.given.entry((given.flow, given.from_client)).or_default();
+        writeln!(of, "{given:?}").unwrap();
     }
 }
 
 /// A run as text, as NaN in samples is not equal to itself, and what was seen of it; without the number of events, which
 /// is no result.
-fn leaves(engine: Engine, scenario: &Scenario, observed: bool) -> [String; 2] {
+fn leaves(engine: Engine, scenario: &Scenario, observed: bool) -> [String; 3] {
     let meter = Meter::default();
     let mut seen = Seen::default();
     let run = if observed {
@@ -34,7 +48,7 @@ fn leaves(engine: Engine, scenario: &Scenario, observed: bool) -> [String; 2] {
         engine.simulate(scenario, &meter)
     };
     let run = Run { events: 0, ..run.unwrap().unwrap() };
-    [format!("{run:?}"), seen.0]
+    [format!("{run:?}"), seen.transmissions, format!("{:?}", seen.given)]
 }
 
 #[test]

@@ -196,6 +196,11 @@ impl Allowance {
         self.initial_window
     }
 
+    /// The limit that kept the sender from sending more when it was asked last.
+    pub(super) const fn limited_by(&self) -> Limit {
+        self.limited_by
+    }
+
     /// `limit` is what keeps the sender from sending more.
     #[inline]
     pub(super) const fn limit(&mut self, limit: Limit) {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ackclock_net::Packet;
-use ackclock_packet::IpMeta;
+use ackclock_packet::{IpMeta, Segment};
 use ackclock_units::{Bytes, Instant};
 
 use super::Network;
@@ -40,6 +40,12 @@ impl Network {
             Some(taps) => taps.finish(|wire| self.links[wire].counters(end), observer),
             None => ControlFlow::Continue(()),
         }
+    }
+
+    /// The segment that was written into the [vacancy](Self::vacancy).
+    pub fn written(&self) -> &Segment {
+        let id = self.free.last().expect("the vacancy was asked for");
+        &self.packets[*id as usize].segment
     }
 
     #[cold]

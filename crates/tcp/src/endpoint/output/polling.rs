@@ -2,9 +2,9 @@
 
 use super::{ExtraOptions, Places, SegmentSink, Transmit, TransmitInfo};
 use crate::endpoint::{Endpoint, Failure, State};
-use crate::sender::Follows;
+use crate::sender::{Follows, Reasons, Sending};
 use ackclock_packet::{Flags, Options, SackBlocks, Segment};
-use ackclock_units::Instant;
+use ackclock_units::{Bytes, Instant};
 
 impl Endpoint {
     /// The next segment to go out at `now`, if any; timers that are due expire first.
@@ -45,6 +45,29 @@ impl Endpoint {
             return None;
         }
         Some(())
+    }
+
+    /// Looks at the sender, for [reasons](Reasons), before it is asked for a segment. False if a timer has ended the
+    /// connection: then it is not to be asked now.
+    pub fn look(&mut self, now: Instant, reasons: &mut Reasons) -> bool {
+        let open = !matches!(
+            self.state,
+            State::Closed
+                | State::Listen
+                | State::SynSent
+                | State::SynReceived
+                | State::TimeWait
+        );
+        if open && self.on_timers(now).is_none() {
+            return false;
+        }
+        reasons.before(now, &mut self.sender);
+        true
+    }
+
+    /// Looks at the sender after a segment of data that it gave.
+    pub fn look_after(&mut self, segment: &Segment, reasons: &mut Reasons) -> Option<Sending> {
+        reasons.sent(&mut self.sender, segment.seq, Bytes::new(u64::from(segment.len)))
     }
 
     /// Lets the timers expire that are due at `now`, while the layer below takes no segment: use it

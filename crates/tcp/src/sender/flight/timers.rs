@@ -150,6 +150,11 @@ impl Flight {
         self.paced_at = at;
     }
 
+    /// The moment that the pacer waits for, or never.
+    pub(in crate::sender) const fn paced_at(&self) -> Instant {
+        self.paced_at
+    }
+
     /// The moment that the pacer waited for; it waits no longer.
     #[inline]
     pub(in crate::sender) const fn take_paced_at(&mut self) -> Instant {

@@ -45,6 +45,11 @@ impl Allowance {
         self.paces
     }
 
+    /// True while a jump past slow start is paced.
+    pub(in crate::sender) const fn jumps(&self) -> bool {
+        self.pacer.jump.is_some()
+    }
+
     /// True if what there is to send has to wait; then the timer is set.
     #[inline]
     pub(in crate::sender) fn holds_back(
