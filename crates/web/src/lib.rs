@@ -10,6 +10,7 @@ mod choices;
 mod columns;
 #[cfg(target_arch = "wasm32")]
 mod memory;
+mod reasons;
 mod requests;
 mod segments;
 mod text;

@@ -129,7 +129,7 @@ fn carry_out(request: Request, folder: Folder<'_>, meter: &Meter) -> Result<Vec<
             let names = Names::of(&scenario).map_err(BadInput::new)?;
             let links: Vec<usize> = (0..names.links.len()).collect();
             let moment = |s: f64| Instant::START + Duration::from_secs_f64(s.max(0.0));
-            let mut segments = Segments::new(moment(from_s), moment(until_s));
+            let mut segments = Segments::new(&scenario, moment(from_s), moment(until_s));
             Engine::default()
                 .simulate_observed(&scenario, &links, &mut segments, meter)
                 .map_err(BadInput::new)?

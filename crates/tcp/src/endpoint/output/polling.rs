@@ -52,11 +52,7 @@ impl Endpoint {
     pub fn look(&mut self, now: Instant, reasons: &mut Reasons) -> bool {
         let open = !matches!(
             self.state,
-            State::Closed
-                | State::Listen
-                | State::SynSent
-                | State::SynReceived
-                | State::TimeWait
+            State::Closed | State::Listen | State::SynSent | State::SynReceived | State::TimeWait
         );
         if open && self.on_timers(now).is_none() {
             return false;
