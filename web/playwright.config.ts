@@ -1,5 +1,8 @@
 import { defineConfig } from "@playwright/test";
 
+// Two working copies may be tested at a time.
+const PORT = process.env.PORT ?? "4173";
+
 export default defineConfig({
   testDir: "tests",
   outputDir: "test-results",
@@ -13,7 +16,7 @@ export default defineConfig({
   forbidOnly: Boolean(process.env.CI),
   reporter: [["line"]],
   use: {
-    baseURL: "http://127.0.0.1:4173",
+    baseURL: `http://127.0.0.1:${PORT}`,
     browserName: "chromium",
     launchOptions: {
       executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -29,8 +32,8 @@ export default defineConfig({
     },
   },
   webServer: {
-    command: "npx vite preview --host 127.0.0.1 --port 4173 --strictPort",
-    url: "http://127.0.0.1:4173",
+    command: `npx vite preview --host 127.0.0.1 --port ${PORT} --strictPort`,
+    url: `http://127.0.0.1:${PORT}`,
     reuseExistingServer: false,
   },
 });

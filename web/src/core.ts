@@ -106,6 +106,15 @@ export interface Run {
   tables: Map<string, Table>;
 }
 
+/** The rule by which a segment was sent. */
+export interface Reason {
+  says: string;
+  /** The number of an RFC, and its section. */
+  rfc?: [number, string];
+  /** A page of the algorithms. */
+  page?: string;
+}
+
 export interface Segments {
   flows: string[];
   links: string[];
@@ -113,6 +122,9 @@ export interface Segments {
   rows: number;
   values: Float64Array;
   whole: boolean;
+  /** What hosts gave to their first links; undefined of a capture. */
+  sends?: { width: number; values: Float64Array };
+  reasons?: Reason[];
 }
 
 export class Refused extends Error {}
@@ -202,14 +214,27 @@ export function readRun(bytes: ArrayBuffer): Run {
 
 export function readSegments(bytes: ArrayBuffer): Segments {
   const { header, behind } = open(bytes);
-  const [at, length] = header.data as Place;
-  return {
+  const numbers = ([at, length]: Place) => new Float64Array(bytes, behind + at, length / 8);
+  const made: Segments = {
     flows: header.flows as string[],
     links: header.links as string[],
     columns: header.columns as string[],
     rows: header.rows as number,
-    values: new Float64Array(bytes, behind + at, length / 8),
+    values: numbers(header.data as Place),
     whole: header.whole as boolean,
+  };
+  // A capture tells no more.
+  if (!header.sends) return made;
+  const width = (header.send_columns as string[]).length;
+  const told = header.reasons as { says: string; rfc: Reason["rfc"] | null; page: string | null }[];
+  return {
+    ...made,
+    sends: { width, values: numbers(header.sends as Place) },
+    reasons: told.map(({ says, rfc, page }) => ({
+      says,
+      ...(rfc ? { rfc } : {}),
+      ...(page ? { page } : {}),
+    })),
   };
 }
 

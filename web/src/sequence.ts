@@ -1,9 +1,9 @@
 /** The time-sequence diagram of a flow, step by step. */
 
-import type { Run, Segments } from "./core";
+import type { Reason, Run, Segments } from "./core";
 import { el, style } from "./dom";
 import { short, time as timeText, volume } from "./quantity";
-import { pageLink, type Reason, rfcLink, type Send, type Story, storyOf, Why } from "./why";
+import { causeOf, pageLink, rfcLink, type Send, type Story, storyOf, why } from "./why";
 
 const HEIGHT = 380;
 const LEFT = 64;
@@ -59,7 +59,6 @@ export class Sequence {
   private readonly flows = el("select", { id: "sequence-flow" });
   private readonly counter = el("span", { class: "counter" });
   private story: Story | undefined;
-  private why: Why | undefined;
   private at = 0;
   private from = 0;
   private to = 1;
@@ -133,7 +132,6 @@ export class Sequence {
   private choose(flow: string): void {
     if (!this.segments) return;
     this.story = storyOf(this.segments, this.run?.scenario, flow);
-    this.why = this.run && new Why(this.run, this.story);
     const first = this.story.sends[0]?.time ?? 0;
     const last = this.story.sends.at(-1)?.time ?? 1;
     this.from = first;
@@ -182,19 +180,17 @@ export class Sequence {
       this.says.replaceChildren(el("p", {}, "Nothing was sent."));
       return;
     }
-    const reason = this.why?.of(this.at) ?? {
-      says: "A capture does not tell the sender's reason.",
-    };
-    const { cwnd, ssthresh } = this.why?.window(send.time) ?? {
-      cwnd: Number.NaN,
-      ssthresh: Number.NaN,
-    };
-    const ack = this.why?.cause(send);
+    const story = this.story as Story;
+    const reason = why(story, this.at);
+    const { cwnd, ssthresh } = send;
+    const ack = causeOf(story, send);
     const what = send.syn ? "SYN" : send.len === 0 ? "FIN" : `${volume(send.len)} from ${send.seq}`;
-    const state = [
-      `cwnd ${short(cwnd)} segments`,
-      Number.isNaN(ssthresh) ? "no ssthresh" : `ssthresh ${short(ssthresh)}`,
-    ];
+    const state = Number.isNaN(cwnd)
+      ? []
+      : [
+          `cwnd ${short(cwnd)} segments`,
+          Number.isNaN(ssthresh) ? "no ssthresh" : `ssthresh ${short(ssthresh)}`,
+        ];
     if (ack)
       state.push(
         `last ACK: ${ack.ack}${ack.duplicate ? " (duplicate)" : ""}${ack.sacks.length > 0 ? ` with ${ack.sacks.length} SACK blocks` : ""}`,

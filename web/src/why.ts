@@ -1,11 +1,10 @@
-/** Why a segment was sent: the rule that allowed it, from what the sender had seen by then. */
+/** The story of a flow: what its sender sent and heard, and the rule that let each segment out, as the core tells it. */
 
-import type { Run, Segments, Table, Tree } from "./core";
-import { tableOf } from "./core";
+import type { Reason, Segments, Tree } from "./core";
 import { parse } from "./quantity";
-import { place } from "./series";
 
 export interface Send {
+  /** When the host gave it to its first link; of a capture, when that sent it. */
   time: number;
   seq: number;
   end: number;
@@ -14,9 +13,15 @@ export interface Send {
   fin: boolean;
   /** True if all of it had been sent before. */
   again: boolean;
-  /** True if it did not reach the last link of the path. */
+  /** True if it did not leave the last link of the path. */
   lost: boolean;
   marked: boolean;
+  /** The place of its reason in the list of the core's; -1 if it has none. */
+  reason: number;
+  /** The window then, in segments, and the number before which all was acknowledged. */
+  cwnd: number;
+  ssthresh: number;
+  una: number;
 }
 
 export interface Ack {
@@ -34,14 +39,13 @@ export interface Story {
   flow: string;
   sends: Send[];
   acks: Ack[];
+  /** The reasons that the core tells; undefined of a capture. */
+  reasons: Reason[] | undefined;
 }
 
 const SYN = 1;
 const FIN = 4;
 const ECE = 16;
-
-/** Seconds by which a time of the link may be later than the time of the event that it came of. */
-const SLACK = 20e-6;
 
 interface Row {
   time: number;
@@ -80,6 +84,51 @@ function rowsOf(segments: Segments, flow: string): Row[] {
   return rows.sort((a, b) => a.time - b.time);
 }
 
+/** A segment that the sender gave to its first link. */
+interface Given {
+  time: number;
+  seq: number;
+  len: number;
+  flags: number;
+  reason: number;
+  cwnd: number;
+  ssthresh: number;
+  una: number;
+}
+
+/** What an end of a flow gave to its first link; of a capture, what that sent. */
+function givenBy(segments: Segments, flow: string, client: boolean, sent: Row[]): Given[] {
+  const { sends } = segments;
+  if (!sends)
+    return sent.map(({ time, seq, len, flags }) => ({
+      time,
+      seq,
+      len,
+      flags,
+      reason: -1,
+      cwnd: Number.NaN,
+      ssthresh: Number.NaN,
+      una: Number.NaN,
+    }));
+  const n = segments.flows.indexOf(flow);
+  const made: Given[] = [];
+  for (let at = 0; at < sends.values.length; at += sends.width) {
+    const value = (column: number) => sends.values[at + column] ?? Number.NaN;
+    if (value(1) !== n || (value(2) === 1) !== client) continue;
+    made.push({
+      time: value(0),
+      seq: value(3),
+      len: value(4),
+      flags: value(5),
+      reason: value(6),
+      cwnd: value(7),
+      ssthresh: value(8),
+      una: value(9),
+    });
+  }
+  return made;
+}
+
 /** The propagation delay of a link of a scenario with all defaults filled in. */
 function delayOf(scenario: Tree, link: string): number {
   const topology = scenario.topology as Tree;
@@ -98,8 +147,8 @@ function delayOf(scenario: Tree, link: string): number {
  * The arrival of each segment that was sent. An arrival belongs to the latest of several sends of the same data that had
  * time to get there.
  */
-function matched(sends: Row[], arrivals: Map<string, Row[]>): (Row | undefined)[] {
-  const keyOf = (row: Row) => `${row.seq} ${row.len}`;
+function matched(sends: Given[], arrivals: Map<string, Row[]>): (Row | undefined)[] {
+  const keyOf = (row: Given) => `${row.seq} ${row.len}`;
   let quickest = Number.POSITIVE_INFINITY;
   for (const send of sends) {
     const came = arrivals.get(keyOf(send));
@@ -119,40 +168,43 @@ function matched(sends: Row[], arrivals: Map<string, Row[]>): (Row | undefined)[
 /** The story of a flow, told at the end that sends its data. */
 export function storyOf(segments: Segments, scenario: Tree | undefined, flow: string): Story {
   const rows = rowsOf(segments, flow);
+  const { reasons } = segments;
   const sum = (client: boolean) =>
     rows.reduce((total, row) => total + (row.client === client ? row.len : 0), 0);
   const client = sum(true) >= sum(false);
   const ours = rows.filter((row) => row.client === client);
   const theirs = rows.filter((row) => row.client !== client);
   const first = ours[0];
-  if (!first) return { flow, sends: [], acks: [] };
+  if (!first) return { flow, sends: [], acks: [], reasons };
   const near = (row: Row) => row.link === first.link;
   const links = [...new Set(ours.map((row) => row.link))];
   const last = links.at(-1) ?? first.link;
+  // Of a capture of one link nothing is known of what came before it and after it.
+  const tells = segments.sends !== undefined || last !== first.link;
   const arrivals = new Map<string, Row[]>();
-  for (const row of ours.filter((row) => row.link === last && last !== first.link)) {
+  for (const row of ours.filter((row) => row.link === last)) {
     const key = `${row.seq} ${row.len}`;
     arrivals.set(key, [...(arrivals.get(key) ?? []), row]);
   }
   const until = rows.at(-1)?.time ?? 0;
-  const sentHere = ours.filter(near);
-  const found = matched(sentHere, arrivals);
+  const given = givenBy(segments, flow, client, ours.filter(near)).filter(
+    (each) => each.time <= until,
+  );
+  const found = matched(given, arrivals);
   let highest = 0;
-  const sends = sentHere.map((row, n): Send => {
-    const syn = (row.flags & SYN) !== 0;
-    const fin = (row.flags & FIN) !== 0;
+  const sends = given.map(({ flags, ...row }, n): Send => {
+    const syn = (flags & SYN) !== 0;
+    const fin = (flags & FIN) !== 0;
     const end = row.seq + row.len + (syn ? 1 : 0) + (fin ? 1 : 0);
     const again = end > row.seq && end <= highest;
     highest = Math.max(highest, end);
     return {
-      time: row.time,
-      seq: row.seq,
+      ...row,
       end,
-      len: row.len,
       syn,
       fin,
       again,
-      lost: last !== first.link && !found[n] && row.time < until - 1,
+      lost: tells && !found[n] && row.time < until - 1,
       marked: found[n]?.mark ?? false,
     };
   });
@@ -176,22 +228,8 @@ export function storyOf(segments: Segments, scenario: Tree | undefined, flow: st
       duplicate,
     };
   });
-  return { flow, sends: sends.filter((send) => send.end > send.seq), acks };
+  return { flow, sends: sends.filter((send) => send.end > send.seq), acks, reasons };
 }
-
-export interface Reason {
-  says: string;
-  /** The number of an RFC, and its section. */
-  rfc?: [number, string];
-  /** A page of the algorithms. */
-  page?: string;
-}
-
-const PAGES = new Set(
-  Object.keys(import.meta.glob("../../docs/algorithms/*.md")).map((path) =>
-    (path.split("/").at(-1) ?? "").replace(".md", ""),
-  ),
-);
 
 const DOCUMENTS = "https://github.com/ackclock/ackclock/blob/main/docs/algorithms";
 
@@ -203,259 +241,33 @@ export function rfcLink([number, section]: [number, string]): string {
   return `https://www.rfc-editor.org/rfc/rfc${number}#section-${section}`;
 }
 
-/** The page of a law by the word of a variant. */
-function pageOf(word: string): string {
-  const [name = "", argument] = word.replace(")", "").split("(");
-  const special: Record<string, string> = { newreno: "reno", ccpd: "ccp" };
-  const longer = argument ? `${name}-${argument}` : name;
-  if (PAGES.has(longer)) return longer;
-  return PAGES.has(name) ? name : (special[name] ?? "README");
-}
-
-interface SenderWords {
-  law: string;
-  recovery: string;
-  firstWindow: string;
-}
-
-function words(run: Run, flow: string): SenderWords {
-  const sender = run.senders.find((each) => each.names.includes(flow));
-  return {
-    law: sender?.variant.split("+")[0] ?? "",
-    recovery: sender?.recovery ?? "",
-    firstWindow: sender?.first_window ?? "",
-  };
-}
-
-type State = "open" | "recovery" | "timeout";
-
-interface Before {
-  state: State;
-  /** The last event before, and when. */
-  event: string;
-  time: number;
-}
-
-function stateAt(events: Table, rows: number[], time: number): Before {
-  let found: Before = { state: "open", event: "", time: Number.NEGATIVE_INFINITY };
-  const times = events.numbers("time_s");
-  for (const row of rows) {
-    const at = times[row] ?? 0;
-    if (at > time) break;
-    const event = events.word("event", row);
-    const states: Record<string, State> = {
-      recovery_begins: "recovery",
-      recovery_ends: "open",
-      timeout: "timeout",
-      undo: "open",
-    };
-    const state = states[event] ?? found.state;
-    // Several events of one moment: the one that tells most comes first.
-    const keeps = at === found.time && ["timeout", "fast_retransmit"].includes(found.event);
-    found = keeps ? { ...found, state } : { state, event, time: at };
+/** The last ACK that had come when a segment was sent. */
+export function causeOf(story: Story, send: Send): Ack | undefined {
+  let found: Ack | undefined;
+  for (const ack of story.acks) {
+    if (ack.time > send.time + 1e-9) break;
+    // One that was still being received then acknowledges more than the sender knew.
+    if (!(ack.ack > send.una)) found = ack;
   }
   return found;
 }
 
-/** Says why the segments of a flow were sent. */
-export class Why {
-  private readonly words: SenderWords;
-  private readonly events: Table;
-  private readonly rows: number[];
-  private readonly times: Float64Array;
-  private readonly cwnd: Float64Array;
-  private readonly ssthresh: Float64Array;
-
-  constructor(
-    run: Run,
-    private readonly story: Story,
-  ) {
-    this.words = words(run, story.flow);
-    this.events = tableOf(run, "flow_events");
-    this.rows = this.events.rowsOf("flow", story.flow);
-    const samples = tableOf(run, "flow_samples");
-    const rows = samples.rowsOf("flow", story.flow);
-    const column = (name: string) => {
-      const values = samples.numbers(name);
-      return Float64Array.from(rows, (row) => values[row] ?? Number.NaN);
-    };
-    this.times = column("time_s");
-    this.cwnd = column("cwnd_segments");
-    this.ssthresh = column("ssthresh_segments");
-  }
-
-  /** The window when a segment was sent, in segments: cwnd and ssthresh. */
-  window(time: number): { cwnd: number; ssthresh: number } {
-    const at = place(this.times, time + 1e-9) - 1;
-    return { cwnd: this.cwnd[at] ?? Number.NaN, ssthresh: this.ssthresh[at] ?? Number.NaN };
-  }
-
-  /** The last ACK that had come when a segment was sent. */
-  cause(send: Send): Ack | undefined {
-    let found: Ack | undefined;
-    for (const ack of this.story.acks) {
-      if (ack.time > send.time + 1e-9) break;
-      found = ack;
-    }
-    return found;
-  }
-
-  of(n: number): Reason {
-    const send = this.story.sends[n];
-    if (!send) return { says: "" };
-    if (send.syn) return this.syn(send);
-    if (send.len === 0)
-      return { says: "All data was sent: a FIN says so.", rfc: [9293, "3.6"], page: "closing" };
-    const before = stateAt(this.events, this.rows, send.time + 1e-9);
-    const earlier = this.story.sends[n - 1];
-    const first = before.time > (earlier?.time ?? Number.NEGATIVE_INFINITY);
-    return send.again ? this.again(before, first) : this.fresh(send, n, before);
-  }
-
-  private syn(send: Send): Reason {
-    const earlier = this.story.sends.some((each) => each.syn && each.time < send.time);
-    return earlier
+/** Why the `n`th segment was sent. */
+export function why(story: Story, n: number): Reason {
+  const send = story.sends[n];
+  if (!send) return { says: "" };
+  if (!story.reasons) return { says: "A capture does not tell the sender's reason." };
+  if (send.syn)
+    return story.sends.some((each) => each.syn && each.time < send.time)
       ? {
-          says: "No answer to the SYN came before the timer of one second expired, which doubles each time.",
+          says: "No answer to the SYN came before its timer expired, which doubles each time.",
           rfc: [6298, "5"],
           page: "timer",
         }
       : { says: "The SYN opens the connection.", rfc: [9293, "3.5"], page: "start" };
-  }
-
-  private again(before: Before, first: boolean): Reason {
-    const { recovery } = this.words;
-    if (before.event === "timeout" && first)
-      return {
-        says: "The retransmission timer expired: the earliest segment that is not acknowledged is sent again, and the window begins with one segment.",
-        rfc: [6298, "5"],
-        page: "timer",
-      };
-    if (before.event === "fast_retransmit" && first) {
-      if (recovery === "rack")
-        return {
-          says: "A segment that was sent later has been delivered, and the reordering window is over: RACK takes this one for lost.",
-          rfc: [8985, "6.2"],
-          page: "rack",
-        };
-      if (recovery === "sack" || recovery === "prr")
-        return {
-          says: "Three duplicate ACKs, or as many segments SACKed above it, show that this segment was lost.",
-          rfc: [6675, "5"],
-          page: "sack",
-        };
-      return {
-        says: "The third duplicate ACK came: fast retransmit, without waiting for the timer.",
-        rfc: [5681, "3.2"],
-        page: recovery === "gobackn" ? "gobackn" : "fastrecovery",
-      };
-    }
-    if (before.state === "timeout")
-      return {
-        says: "After the timeout everything outstanding counts as lost, and is sent again as slow start lets it.",
-        rfc: [5681, "3.1"],
-        page: "timer",
-      };
-    if (before.state === "recovery") {
-      if (recovery === "partialack")
-        return {
-          says: "A partial ACK: it acknowledges new data but not all that was sent before the loss, so the next hole is sent again.",
-          rfc: [6582, "3.2"],
-          page: "partialack",
-        };
-      if (recovery === "rack")
-        return { says: "RACK takes this segment for lost, too.", rfc: [8985, "6.2"], page: "rack" };
-      return {
-        says: "The scoreboard of SACKs says that this segment is the next one lost, and the pipe has room.",
-        rfc: [6675, "4"],
-        page: "sack",
-      };
-    }
-    if (recovery === "rack")
-      return {
-        says: "No ACK came for two round trips: a tail loss probe asks for one.",
-        rfc: [8985, "7.3"],
-        page: "rack",
-      };
-    return { says: "It is sent again, as it counts as lost.", page: pageOf(recovery) };
-  }
-
-  private fresh(send: Send, n: number, before: Before): Reason {
-    const ack = this.cause(send);
-    const { cwnd, ssthresh } = this.window(send.time);
-    const { recovery, firstWindow, law } = this.words;
-    if (!ack || ack.syn || ack.ack <= 1) {
-      const rfc: [number, string] = firstWindow === "rfc3390" ? [3390, "1"] : [6928, "2"];
-      return {
-        says: `The handshake is done: the first window (${firstWindow}) may be sent at once.`,
-        rfc,
-        page: "start",
-      };
-    }
-    if (before.state === "recovery") {
-      if (recovery === "prr" || recovery === "rack")
-        return {
-          says: "During the repair each ACK lets as much out as proportional rate reduction allows; new data, as nothing lost waits.",
-          rfc: [9937, "6"],
-          page: "sack",
-        };
-      if (recovery === "sack")
-        return {
-          says: "During the repair the pipe has room, and no lost segment waits: new data.",
-          rfc: [6675, "5"],
-          page: "sack",
-        };
-      return {
-        says: "Each duplicate ACK says that a segment has left the network; it makes the window one segment larger until the repair is over.",
-        rfc: [5681, "3.2"],
-        page: "fastrecovery",
-      };
-    }
-    if (before.event === "idle_restart" && send.time - before.time < SLACK)
-      return {
-        says: "After silence the window began anew, smaller, and this is the first data in it.",
-        rfc: [5681, "4.1"],
-        page: "idle",
-      };
-    if (ack.duplicate && send.time - ack.time < SLACK + 1e-3 && before.state === "open")
-      return {
-        says: "A first or second duplicate ACK: limited transmit lets one new segment out, so that more duplicates come.",
-        rfc: [3042, "2"],
-        page: "fastrecovery",
-      };
-    let burst = 0;
-    for (let at = n; at >= 0; at -= 1) {
-      const each = this.story.sends[at];
-      if (!each || each.time < ack.time) break;
-      burst += 1;
-    }
-    // A burst leaves the first link one segment after the other.
-    const prompt = send.time - ack.time < SLACK + burst * 2e-3;
-    if (!prompt)
-      return {
-        says: "No ACK let it out at this moment: the application gave data, or pacing held it back until now.",
-        page: "pacing",
-      };
-    if (!(cwnd >= ssthresh))
-      return {
-        says: `Slow start: an ACK came, which takes what it acknowledges off the network and makes the window (${cwnd.toFixed(1)} segments) larger by as much.`,
-        rfc: [5681, "3.1"],
-        page: "start",
-      };
-    const page = pageOf(law);
-    const rfcs: Record<string, [number, string]> = {
-      newreno: [5681, "3.1"],
-      reno: [5681, "3.1"],
-      cubic: [9438, "4"],
-      dctcp: [8257, "3.3"],
-      highspeed: [3649, "5"],
-      ledbat: [6817, "2.4"],
-    };
-    const rfc = rfcs[law.split("(")[0] ?? ""];
-    return {
-      says: `Congestion avoidance: an ACK came, and the window of ${law} (${cwnd.toFixed(1)} segments) has room for this segment.`,
-      ...(rfc ? { rfc } : {}),
-      page,
-    };
-  }
+  const told = story.reasons[send.reason];
+  if (told) return told;
+  return send.again
+    ? { says: "The FIN is sent again, as it was not acknowledged.", page: "closing" }
+    : { says: "All data was sent: a FIN says so.", rfc: [9293, "3.6"], page: "closing" };
 }
