@@ -29,27 +29,49 @@ function known(values: Float64Array): boolean {
   return values.some((value) => !Number.isNaN(value));
 }
 
-/** The goodput of intervals: what was acknowledged in each, over its length. */
-function goodput(
+const INTERVALS = 100;
+
+/**
+ * What was acknowledged by `time`, between two rows in proportion: a row comes when something changes, and at a steady
+ * window data is acknowledged without one. NaN before the first row and after the last.
+ */
+function ackedBy(times: Float64Array, acked: Float64Array, time: number): number {
+  const after = place(times, time);
+  const [to, late] = [times[after], acked[after]];
+  if (to === undefined || late === undefined) return Number.NaN;
+  if (to === time) {
+    // Of several rows of one moment the last.
+    let last = after;
+    while (times[last + 1] === time) last += 1;
+    return acked[last] ?? late;
+  }
+  const [from, early] = [times[after - 1], acked[after - 1]];
+  if (from === undefined || early === undefined) return Number.NaN;
+  return early + ((late - early) * (time - from)) / (to - from);
+}
+
+/**
+ * The goodput of intervals: what was acknowledged in each, over its length. A value holds from the begin of its interval
+ * until the next.
+ */
+export function goodput(
   times: Float64Array,
   acked: Float64Array,
   end: number,
 ): [Float64Array, Float64Array] {
-  const intervals = 100;
-  const every = end / intervals;
-  const at = new Float64Array(intervals + 1);
-  let row = 0;
-  let last = 0;
-  for (let n = 0; n <= intervals; n += 1) {
-    while (row < times.length && (times[row] ?? 0) <= n * every) last = acked[row++] ?? last;
-    at[n] = last;
-  }
-  const middles = Float64Array.from({ length: intervals }, (_, n) => (n + 0.5) * every);
-  const rates = Float64Array.from(
-    middles,
-    (_, n) => (8 * ((at[n + 1] ?? 0) - (at[n] ?? 0))) / every,
+  const every = end / INTERVALS;
+  const begins = Float64Array.from({ length: INTERVALS + 1 }, (_, n) => n * every);
+  // The end is a float, and a row may be a billionth of it before.
+  const last = times.at(-1) ?? 0;
+  const at = begins.map((time) =>
+    ackedBy(times, acked, time > last && time - last < 1e-6 * end ? last : time),
   );
-  return [middles, rates];
+  // A flow that begins later has acknowledged nothing before its first row.
+  const first = place(begins, times[0] ?? end);
+  if (acked[0] === 0) at.fill(0, 0, first);
+  const rates = begins.map((_, n) => (8 * ((at[n + 1] ?? Number.NaN) - (at[n] ?? 0))) / every);
+  rates[INTERVALS] = rates[INTERVALS - 1] ?? Number.NaN;
+  return [begins, rates];
 }
 
 export function duration(run: Run): number {
@@ -93,9 +115,9 @@ export function panels(run: Run): Panel[] {
     add("in_flight", of(flow, "in_flight_segments"));
     add("rtt", of(flow, "srtt_s", 1e3));
     add("retransmitted", of(flow, "segments_retransmitted"));
-    const [middles, rates] = goodput(times, picked(flows, rows, "acked_bytes"), end);
+    const [begins, rates] = goodput(times, picked(flows, rows, "acked_bytes"), end);
     const values = rates.map((rate) => rate / 1e6);
-    add("goodput", { label: flow, of: flow, times: middles, values, steps: true });
+    add("goodput", { label: flow, of: flow, times: begins, values, steps: true });
   }
   const law = tableOf(run, "law_samples");
   if (law.rows > 0) {

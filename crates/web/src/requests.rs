@@ -65,15 +65,32 @@ impl Text {
 /// is none.
 pub fn answer(request: &str) -> Vec<u8> {
     Budget { memory_bytes: MEMORY_BYTES, ..Budget::default() }.allow();
-    answer_metered(request, Folder::here(), &Meter::default())
+    carried_out(request, Folder::here(), &Meter::default())
+        .unwrap_or_else(|error| refusal(&without_options(&error.to_string())))
 }
 
 /// The answer to a request, with files that scenarios name in `folder`; `meter` is told how far a run is, and may stop it.
 pub fn answer_metered(request: &str, folder: Folder<'_>, meter: &Meter) -> Vec<u8> {
-    let answer = serde_json::from_str(request)
+    carried_out(request, folder, meter).unwrap_or_else(|error| refusal(&error.to_string()))
+}
+
+fn carried_out(request: &str, folder: Folder<'_>, meter: &Meter) -> Result<Vec<u8>, BadInput> {
+    serde_json::from_str(request)
         .map_err(|error| BadInput::new(format_args!("request: {error}")))
-        .and_then(|request| carry_out(request, folder, meter));
-    answer.unwrap_or_else(|error| Answer::default().bytes(&json!({ "error": error.to_string() })))
+        .and_then(|request| carry_out(request, folder, meter))
+}
+
+fn refusal(error: &str) -> Vec<u8> {
+    Answer::default().bytes(&json!({ "error": error }))
+}
+
+/// A line for a page in which no command is given: without the option of the command line.
+fn without_options(line: &str) -> String {
+    let found = line.split_once(", or `ackclock ").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once("` before the command")?;
+        Some(format!("{before}{after}"))
+    });
+    found.unwrap_or_else(|| line.to_owned())
 }
 
 /// The tables of a run, in the form of an answer to the request for one.
@@ -178,6 +195,11 @@ fn stopped() -> BadInput {
 /// The interval at which a law's pacing rate is looked at. It has the law's other variables beside it, so that each change
 /// would be many rows.
 const PACING_EVERY: Duration = Duration::from_millis(20);
+/// The most looks at it in a run.
+const PACING_LOOKS: u64 = 10_000;
+/// The intervals of a run at whose ends each flow has a row in any case: at a steady window data is acknowledged without a
+/// change.
+const INTERVALS: u64 = 100;
 
 /// True if the law of a flow publishes the rate at which it paces.
 fn publishes_pacing(flow: &Flow) -> bool {
@@ -205,10 +227,15 @@ fn watched(scenario: &Scenario) -> Scenario {
     for flow in &scenario.flows {
         if !probed(&|probe| probe.flow.as_ref() == Some(&flow.name)) {
             watched.probes.push(probe(Some(&flow.name), None));
+            let every = scenario.duration / INTERVALS;
+            if every > Duration::ZERO {
+                let every = Every::Interval(every);
+                watched.probes.push(Probe { every, ..probe(Some(&flow.name), None) });
+            }
             if publishes_pacing(flow) {
                 watched.probes.push(Probe {
                     what: vec![What::Law],
-                    every: Every::Interval(PACING_EVERY),
+                    every: Every::Interval(PACING_EVERY.max(scenario.duration / PACING_LOOKS)),
                     ..probe(Some(&flow.name), None)
                 });
             }
@@ -254,4 +281,28 @@ fn capture(
         .next()
         .ok_or_else(|| BadInput::new("pcap: the scenario has no link"))?;
     Ok((names.links[link].clone(), bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_too_long_names_no_probe_and_no_command() {
+        // 10^9 s at 10 Mbit/s are some 10^12 segments.
+        let scenario = r#"
+            duration = "1e9 s"
+            [topology]
+            kind = "dumbbell"
+            bottleneck = { rate = "10 Mbit/s", delay = "20 ms" }
+            access = { rate = "1 Gbit/s", delay = "0 s" }
+            [[flow]]
+            variant = "bbr"
+        "#;
+        let text = json!({ "file": "scenario.toml", "text": scenario });
+        let bytes = answer(&json!({ "do": "run", "text": text, "watch": true }).to_string());
+        let said = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(said.contains("the run would take about"), "{said}");
+        assert!(!said.contains("probe") && !said.contains("ackclock "), "{said}");
+    }
 }
