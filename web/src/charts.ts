@@ -3,11 +3,25 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { el, style } from "./dom";
+import type { Entry, Picture } from "./download";
 import { short } from "./quantity";
 import { type Panel, type Series, thinned } from "./series";
 
 const HEIGHT = 170;
-const DASHES = [[], [6, 4], [2, 3]];
+/** Dashes of a run that another is laid over, and of a second line of a flow. */
+const BEFORE = [6, 4];
+const SECOND = [2, 3];
+
+/** The dashes of a line; none of a flow's first line. */
+export function dashes(series: Series, before: boolean): number[] {
+  if (before) return BEFORE;
+  return series.label.endsWith(": ssthresh") ? SECOND : [];
+}
+
+/** The name of a line in legends. */
+export function labelOf(series: Series, before: boolean): string {
+  return before ? `${series.label} (before)` : series.label;
+}
 
 /** A flow's or a link's colour, the same in every chart. */
 export function colour(n: number): string {
@@ -17,6 +31,7 @@ export function colour(n: number): string {
 interface Line {
   series: Series;
   shown: uPlot.Series;
+  entry: Entry;
 }
 
 export class Charts {
@@ -69,24 +84,30 @@ export class Charts {
     return [this.from, this.to];
   }
 
-  /** The canvas of a chart, for a picture. */
-  canvases(): { title: string; canvas: HTMLCanvasElement }[] {
-    return this.charts.map(({ plot, panel }) => ({ title: panel, canvas: plot.ctx.canvas }));
+  /** The canvases of the charts, for a picture. */
+  canvases(): Picture[] {
+    return this.charts.map(({ plot, panel, lines }) => ({
+      title: panel,
+      canvas: plot.ctx.canvas,
+      legend: lines.map(({ entry }) => entry),
+    }));
   }
 
   private chart(panel: Panel, before: Panel[], names: string[]) {
     const other = before.find((each) => each.key === panel.key);
     const lines: Line[] = [];
-    const add = (series: Series, dash: number, note: string) => {
+    const add = (series: Series, before: boolean) => {
       const n = Math.max(0, names.indexOf(series.of));
-      const second = series.label.endsWith(": ssthresh");
+      const dash = dashes(series, before);
+      const label = labelOf(series, before);
       lines.push({
         series,
+        entry: { label, colour: colour(n), dash },
         shown: {
-          label: series.label + note,
+          label,
           stroke: colour(n),
-          width: second || dash > 0 ? 1 : 1.5,
-          dash: DASHES[dash > 0 ? 1 : second ? 2 : 0] ?? [],
+          width: dash.length > 0 ? 1 : 1.5,
+          dash,
           points: { show: false },
           spanGaps: true,
           value: (_, value) => (value === null ? "–" : short(value)),
@@ -94,8 +115,8 @@ export class Charts {
         },
       });
     };
-    for (const series of other?.series ?? []) add(series, 1, " (before)");
-    for (const series of panel.series) add(series, 0, "");
+    for (const series of other?.series ?? []) add(series, true);
+    for (const series of panel.series) add(series, false);
     const axis: uPlot.Axis = {
       stroke: style("--text"),
       grid: { stroke: style("--grid"), width: 1 },
@@ -147,7 +168,7 @@ export class Charts {
       figure,
     );
     this.listen(figure, plot);
-    return { plot, lines, panel: panel.title };
+    return { plot, lines, panel: `${panel.title} (${panel.unit})` };
   }
 
   private listen(figure: HTMLElement, plot: uPlot): void {

@@ -1,6 +1,6 @@
 /** The page. */
 
-import { Charts } from "./charts";
+import { Charts, dashes, labelOf } from "./charts";
 import { Client } from "./client";
 import { Controls, queueKinds } from "./controls";
 import {
@@ -17,7 +17,7 @@ import {
   tableOf,
 } from "./core";
 import { el } from "./dom";
-import { csv, drawing, png, save, stem } from "./download";
+import { csv, type Drawn, drawing, png, save, stem } from "./download";
 import { Editor } from "./editor";
 import { FolderView } from "./folder";
 import { Growing } from "./growing";
@@ -26,7 +26,7 @@ import { draw } from "./path";
 import { Sequence } from "./sequence";
 import { duration, type Panel, panels, thinned } from "./series";
 import { Server, served, type Told } from "./server";
-import { pack, unpack } from "./share";
+import { pack, shares, unpack } from "./share";
 import START from "./start.toml?raw";
 import { rowsOf, summary } from "./summary";
 import { pageLink } from "./why";
@@ -58,6 +58,8 @@ class Page {
   private readonly path = el("div", { id: "path" });
   private readonly result = el("div", { id: "result" });
   private readonly status = el("p", { role: "status", id: "status" });
+  /** A word that stays until the address is another one. */
+  private readonly notice = el("p", { role: "alert", id: "notice", class: "fault", hidden: true });
   private readonly tables = el("div", { id: "tables" });
   private readonly tableName = el("select", { id: "table-name", change: () => this.showTable() });
   private readonly lessonBox = el("section", {
@@ -229,6 +231,7 @@ class Page {
         { class: "right" },
         el("h2", { class: "hidden" }, "Results"),
         this.path,
+        this.notice,
         this.status,
         this.result,
         tabs,
@@ -334,6 +337,7 @@ class Page {
         const run = readRun(await this.answer(written, wanted.id));
         const took = performance.now() - this.began;
         this.shown = { text, run, panels: panels(run) };
+        if (shares(location.hash)) await this.keepAddress();
         this.status.textContent = this.said(run, took);
         document.body.classList.remove("stale");
         this.fill();
@@ -481,13 +485,19 @@ class Page {
     return { text, run, panels: panels(run) };
   }
 
-  private async share(): Promise<void> {
+  /** The address gets the scenario as it is now, so that a reload finds it. */
+  private async keepAddress(): Promise<void> {
     const shared = {
       text: this.editor.text,
       ...(this.kept ? { beside: this.kept.text } : {}),
       ...(this.lesson ? { lesson: this.lesson.id } : {}),
     };
     history.replaceState(null, "", await pack(shared));
+    this.notice.hidden = true;
+  }
+
+  private async share(): Promise<void> {
+    await this.keepAddress();
     try {
       await navigator.clipboard.writeText(location.href);
       this.status.textContent = "The link is in the clipboard, and in the address of the page.";
@@ -501,6 +511,13 @@ class Page {
     const known = /^#run=(\w+)$/.exec(location.hash)?.[1];
     if (known && (await this.resume(known))) return true;
     const shared = await unpack(location.hash);
+    this.notice.hidden = shared !== undefined || !shares(location.hash);
+    if (!this.notice.hidden) {
+      this.notice.textContent =
+        "The link is damaged, so that its scenario cannot be read: perhaps a part of it is missing. This is another scenario.";
+      // The address is not that of what is shown.
+      history.replaceState(null, "", location.pathname + location.search);
+    }
     if (!shared) return false;
     if (shared.lesson) this.teach(LESSONS.find((lesson) => lesson.id === shared.lesson));
     if (shared.beside) {
@@ -586,7 +603,7 @@ class Page {
   private async savePng(): Promise<void> {
     const parts =
       this.view === "segments"
-        ? [{ title: "Segments", canvas: this.sequence.picture }]
+        ? [{ ...this.sequence.caption, canvas: this.sequence.picture }]
         : this.charts.canvases();
     const blob = await png(parts);
     if (blob) save(`${stem(this.shown?.run)}.png`, blob, "image/png");
@@ -595,14 +612,18 @@ class Page {
   private saveSvg(): void {
     if (!this.shown) return;
     const { run } = this.shown;
+    if (this.view === "segments") {
+      save(`${stem(run)}.svg`, this.sequence.drawing(), "image/svg+xml");
+      return;
+    }
     const names = [...run.flows, ...run.links];
     const [from, to] = this.charts.span;
-    const lines = (panel: Panel, dashed: boolean) =>
+    const lines = (panel: Panel, before: boolean): Drawn[] =>
       panel.series.map((series) => ({
-        label: series.label,
+        label: labelOf(series, before),
         points: thinned(series.times, series.values, from, to, 700),
         of: Math.max(0, names.indexOf(series.of)),
-        dashed: dashed || series.label.endsWith(": ssthresh"),
+        dash: dashes(series, before),
       }));
     const drawn = this.shown.panels.map((panel) => {
       const before = this.kept?.panels.find((each) => each.key === panel.key);

@@ -7,6 +7,28 @@ function label(x: number, y: number, text: string, anchor = "middle"): SVGElemen
   return svg("text", { x, y, "text-anchor": anchor }, text);
 }
 
+/** The most flows that are drawn. */
+const DRAWN = 4;
+/** Letters of a name that fit beside the edge. */
+const FITS = 13;
+
+function named(x: number, y: number, name: string): SVGElement {
+  const letters = [...name];
+  if (letters.length <= FITS) return label(x, y, name);
+  const made = label(x, y, `${letters.slice(0, FITS - 1).join("")}…`);
+  made.append(svg("title", {}, name));
+  return made;
+}
+
+/** Flows of a scenario, `count` spelled out. */
+function flowsOf(tree: Tree): string[] {
+  return ((tree.flow as Tree[] | undefined) ?? []).flatMap((flow, n) => {
+    const name = String(flow.name ?? `flow-${n + 1}`);
+    const count = typeof flow.count === "number" ? Math.min(flow.count, 100_000) : 1;
+    return count > 1 ? Array.from({ length: count }, (_, at) => `${name}-${at + 1}`) : [name];
+  });
+}
+
 function host(x: number, y: number, n: number): SVGElement {
   return svg("rect", {
     x: x - 9,
@@ -43,9 +65,11 @@ export function draw(tree: Tree): Node {
   if (topology.kind === "graph") return graph((topology.link as Tree[] | undefined) ?? []);
   const bottleneck = (topology.kind === "path" ? topology : topology.bottleneck) as Tree;
   const queue = (bottleneck.queue as Tree | undefined) ?? { kind: "droptail", limit: "1 BDP" };
-  const flows = ((tree.flow as Tree[] | undefined) ?? []).slice(0, 4);
-  const height = Math.max(96, 34 + 30 * flows.length);
-  const middle = height / 2;
+  const all = flowsOf(tree);
+  const flows = all.slice(0, DRAWN);
+  const more = all.length - flows.length;
+  const height = Math.max(96, 34 + 30 * flows.length) + (more > 0 ? 16 : 0);
+  const middle = (height - (more > 0 ? 16 : 0)) / 2;
   const at = (n: number) => middle + (n - (flows.length - 1) / 2) * 28;
   const shape: SVGElement[] = [];
   flows.forEach((flow, n) => {
@@ -54,7 +78,7 @@ export function draw(tree: Tree): Node {
       svg("path", { d: `M52 ${y}L112 ${middle}M328 ${middle}L388 ${y}`, class: "wire" }),
       host(43, y, n),
       host(397, y, n),
-      label(43, y - 11, String(flow.name ?? `flow-${n + 1}`)),
+      named(43, y - 11, flow),
     );
   });
   const slots = [0, 1, 2, 3, 4].map((n) =>
@@ -77,7 +101,8 @@ export function draw(tree: Tree): Node {
   );
   const loss = said(bottleneck)[2];
   if (loss) shape.push(label(248, middle + 18, loss));
-  const words = `${flows.length} flows from left to right across a bottleneck of ${said(bottleneck).join(", ")} with a queue ${String(queue.kind)}`;
+  if (more > 0) shape.push(label(220, height - 4, `and ${more} more flows`));
+  const words = `${all.length} ${all.length === 1 ? "flow" : "flows"} from left to right across a bottleneck of ${said(bottleneck).join(", ")} with a queue ${String(queue.kind)}`;
   return svg(
     "svg",
     { viewBox: `0 0 440 ${height}`, class: "path", role: "img", "aria-label": words },

@@ -2,6 +2,8 @@
 
 import type { Reason, Run, Segments } from "./core";
 import { el, style } from "./dom";
+import { type Entry, escaped, framed, legendOf } from "./download";
+import { type Pen, SvgPen } from "./pen";
 import { short, time as timeText, volume } from "./quantity";
 import { causeOf, pageLink, rfcLink, type Send, type Story, storyOf, why } from "./why";
 
@@ -9,6 +11,24 @@ const HEIGHT = 380;
 const LEFT = 64;
 const BOTTOM = 26;
 const TOP = 10;
+
+const KEY: [string, string][] = [
+  ["data", "segment"],
+  ["again", "sent again"],
+  ["lost", "lost"],
+  ["ack", "acknowledged up to here"],
+  ["sack", "SACK block"],
+];
+
+/** The colours of a drawing on white. */
+const PRINTED: Record<string, string> = {
+  "--data": "#1f5fa8",
+  "--again": "#c05800",
+  "--lost": "#b3172a",
+  "--ack": "#2b7a3f",
+  "--sack": "#8a3f9c",
+  "--grid": "#dddddd",
+};
 
 function link(reason: Reason): Node[] {
   const made: Node[] = [];
@@ -83,15 +103,7 @@ export class Sequence {
         this.counter,
       ),
       this.canvas,
-      el(
-        "p",
-        { class: "key" },
-        key("data", "segment"),
-        key("again", "sent again"),
-        key("lost", "lost"),
-        key("ack", "acknowledged up to here"),
-        key("sack", "SACK block"),
-      ),
+      el("p", { class: "key" }, ...KEY.map(([name, says]) => key(name, says))),
       this.says,
     );
     this.flows.addEventListener("change", () => this.choose(this.flows.value));
@@ -227,8 +239,31 @@ export class Sequence {
     return this.canvas;
   }
 
+  /** What stands above a picture. */
+  get caption(): { title: string; legend: Entry[] } {
+    const legend = KEY.map(([name, label]) => ({ label, colour: style(`--${name}`), dash: [] }));
+    return { title: this.title, legend };
+  }
+
+  private get title(): string {
+    return `Segments of ${this.story?.flow ?? ""}: sequence numbers over time`;
+  }
+
+  /** What the canvas shows, as a drawing for documents: on white, whatever the page's colours are. */
+  drawing(): string {
+    const pen = new SvgPen();
+    const width = Math.max(300, this.element.clientWidth);
+    this.paint(pen, width, (name) => PRINTED[name] ?? "black");
+    const entries = KEY.map(([name, label]) => {
+      return { label, colour: PRINTED[`--${name}`] ?? "black", dash: [] };
+    });
+    const [legend, high] = legendOf(entries, 8, 22, width - 16);
+    const title = `<text x="8" y="16" font-weight="bold">${escaped(this.title)}</text>`;
+    const body = `<g transform="translate(0 ${22 + high})">${pen.parts.join("")}</g>`;
+    return framed(width, HEIGHT + 22 + high, this.title, [title, ...legend, body]);
+  }
+
   private draw(): void {
-    const story = this.story;
     const width = Math.max(300, this.element.clientWidth);
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = width * ratio;
@@ -236,9 +271,15 @@ export class Sequence {
     this.canvas.style.width = `${width}px`;
     this.canvas.style.height = `${HEIGHT}px`;
     const context = this.canvas.getContext("2d");
-    if (!context || !story) return;
+    if (!context) return;
     context.scale(ratio, ratio);
     context.clearRect(0, 0, width, HEIGHT);
+    this.paint(context, width, style);
+  }
+
+  private paint(context: Pen, width: number, of: (name: string) => string): void {
+    const { story } = this;
+    if (!story) return;
     const seen = story.sends.filter((send) => send.time >= this.from && send.time <= this.to);
     const acks = story.acks.filter((ack) => ack.time >= this.from && ack.time <= this.to);
     const low = Math.min(
@@ -254,8 +295,8 @@ export class Sequence {
       HEIGHT - BOTTOM - ((seq - low) / (high - low)) * (HEIGHT - BOTTOM - TOP);
     context.font = "12px system-ui";
     context.lineWidth = 1;
-    context.strokeStyle = style("--grid");
-    context.fillStyle = style("--text");
+    context.strokeStyle = of("--grid");
+    context.fillStyle = of("--text");
     context.textBaseline = "middle";
     for (const tick of ticks(this.from, this.to, width / 130)) {
       context.beginPath();
@@ -277,10 +318,10 @@ export class Sequence {
     context.beginPath();
     context.rect(LEFT, 0, width - LEFT, HEIGHT - BOTTOM);
     context.clip();
-    this.acks(context, acks, x, y);
+    this.acks(context, acks, [x, y], of);
     const thick = Math.max(1.5, Math.min(4, (width / Math.max(seen.length, 1)) * 0.6));
     for (const send of seen) {
-      context.strokeStyle = style(send.lost ? "--lost" : send.again ? "--again" : "--data");
+      context.strokeStyle = of(send.lost ? "--lost" : send.again ? "--again" : "--data");
       context.lineWidth = thick;
       context.beginPath();
       context.moveTo(x(send.time), y(send.seq));
@@ -290,7 +331,7 @@ export class Sequence {
     }
     const send = story.sends[this.at];
     if (send) {
-      context.strokeStyle = style("--accent");
+      context.strokeStyle = of("--accent");
       context.lineWidth = 2;
       context.beginPath();
       context.arc(x(send.time), y((send.seq + send.end) / 2), 9, 0, 2 * Math.PI);
@@ -300,12 +341,12 @@ export class Sequence {
   }
 
   private acks(
-    context: CanvasRenderingContext2D,
+    context: Pen,
     acks: Story["acks"],
-    x: (time: number) => number,
-    y: (seq: number) => number,
+    [x, y]: [(time: number) => number, (seq: number) => number],
+    of: (name: string) => string,
   ): void {
-    context.strokeStyle = style("--ack");
+    context.strokeStyle = of("--ack");
     context.lineWidth = 1.5;
     context.beginPath();
     acks.forEach((ack, n) => {
@@ -315,9 +356,9 @@ export class Sequence {
       context.lineTo(x(next), y(ack.ack));
     });
     context.stroke();
-    context.fillStyle = style("--ack");
+    context.fillStyle = of("--ack");
     for (const ack of acks) context.fillRect(x(ack.time) - 1.5, y(ack.ack) - 1.5, 3, 3);
-    context.strokeStyle = style("--sack");
+    context.strokeStyle = of("--sack");
     context.lineWidth = 1.5;
     for (const ack of acks)
       for (const [from, to] of ack.sacks) {
@@ -329,7 +370,7 @@ export class Sequence {
   }
 }
 
-function cross(context: CanvasRenderingContext2D, x: number, y: number): void {
+function cross(context: Pen, x: number, y: number): void {
   context.lineWidth = 1.5;
   context.beginPath();
   context.moveTo(x - 4, y - 4);

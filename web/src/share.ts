@@ -22,7 +22,12 @@ export async function pack(shared: Shared): Promise<string> {
   return `#s=${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
-/** The scenario of a link; undefined if it carries none. */
+/** True if an address is one of a link that carries a scenario, be it damaged. */
+export function shares(hash: string): boolean {
+  return hash.startsWith("#s=");
+}
+
+/** The scenario of a link; undefined if it carries none, or cannot be read. */
 export async function unpack(hash: string): Promise<Shared | undefined> {
   const found = /^#s=([\w-]+)$/.exec(hash);
   if (!found?.[1]) return undefined;

@@ -5,6 +5,9 @@ import { tableOf } from "./core";
 import { el } from "./dom";
 import { short } from "./quantity";
 
+/** The most rows of a table of the summary. */
+const SHOWN = 20;
+
 function table(caption: string, heads: string[], rows: string[][], id: string): HTMLElement {
   return el(
     "div",
@@ -36,9 +39,11 @@ export function summary(run: Run): HTMLElement {
   const links = tableOf(run, "links");
   const number = (of: typeof flows, column: string, row: number, factor = 1) =>
     short((of.numbers(column)[row] ?? Number.NaN) * factor);
-  const flowRows = flows
-    .rowsOf("measure", "run")
-    .slice(0, 20)
+  const first = (rows: unknown[]) =>
+    rows.length > SHOWN ? `: the first ${SHOWN} of ${rows.length}, all of them under Tables` : "";
+  const ofRun = flows.rowsOf("measure", "run");
+  const flowRows = ofRun
+    .slice(0, SHOWN)
     .map((row) => [
       flows.word("flow", row),
       flows.word("variant", row),
@@ -49,14 +54,15 @@ export function summary(run: Run): HTMLElement {
       number(flows, "srtt_mean_s", row, 1e3),
       number(flows, "completed_s", row),
     ]);
-  const linkRows = links
+  const shared = links
     .rowsOf("measure", "run")
     .filter(
       (row) =>
         links.word("direction", row) === "forward" &&
         !links.word("link", row).startsWith("access-"),
-    )
-    .slice(0, 20)
+    );
+  const linkRows = shared
+    .slice(0, SHOWN)
     .map((row) => [
       links.word("link", row),
       number(links, "utilisation", row, 100),
@@ -70,7 +76,7 @@ export function summary(run: Run): HTMLElement {
     "div",
     { class: "summary" },
     table(
-      "Flows over the whole run",
+      `Flows over the whole run${first(ofRun)}`,
       [
         "flow",
         "sender",
@@ -85,7 +91,7 @@ export function summary(run: Run): HTMLElement {
       "flows",
     ),
     table(
-      "Links, forward",
+      `Links, forward${first(shared)}`,
       ["link", "used (%)", "dropped", "marked", "lost", "mean wait (ms)", "p99 wait (ms)"],
       linkRows,
       "links",

@@ -41,9 +41,36 @@ test("a link carries the scenario and the run over which it is laid", async ({ p
   await expect(other.locator("#keep")).toHaveText("Remove the dashed run");
 });
 
-test("a damaged link is the page as it is without one", async ({ page }) => {
+test("a damaged link is told, and the page is as it is without one", async ({ page }) => {
   await visit(page, "/#s=notalink");
   await expect(page.locator("#flows")).toBeVisible();
+  await expect(page.locator("#notice")).toContainText("The link is damaged");
+  expect(new URL(page.url()).hash).toBe("");
+});
+
+test("the address of a link follows what is edited after it", async ({ page }) => {
+  await visit(page);
+  await page.locator("#share").click();
+  await expect(page.locator("#status")).toContainText("address of the page");
+  await page.locator("#slider-rate").fill("50");
+  await settled(page);
+  await page.reload();
+  await settled(page);
+  await expect(page.locator("#text")).toHaveValue(/rate = "1 Mbit\/s"/);
+  await expect(page.locator("#notice")).toBeHidden();
+});
+
+test("flows that are not drawn are counted, and long names fit", async ({ page }) => {
+  await visit(page);
+  const text = `duration = "1 s"\n[topology]\nkind = "dumbbell"\nbottleneck = { rate = "10 Mbit/s", delay = "10 ms" }\naccess = { rate = "1 Gbit/s", delay = "0 s" }\n[[flow]]\nname = "a-name-that-is-far-too-long"\nvariant = "newreno"\n[[flow]]\nname = "b"\ncount = 60\nvariant = "newreno"\n`;
+  await page.locator("#text").fill(text);
+  await settled(page);
+  await expect(page.locator("#fault")).toHaveText("");
+  const drawn = page.locator("#path svg");
+  await expect(drawn).toHaveAttribute("aria-label", /^61 flows/);
+  await expect(drawn).toContainText("and 57 more flows");
+  await expect(drawn).toContainText("a-name-that-…");
+  await expect(page.locator("#flows caption")).toContainText("the first 20 of 61");
 });
 
 test("a wrong key is named with its line, and the numbers stay", async ({ page }) => {
@@ -124,7 +151,25 @@ test("files are downloaded", async ({ page }) => {
     expect(bytes.length).toBeGreaterThan(100);
     // A section header of pcapng.
     if (button === "#save-pcapng") expect(bytes.readUInt32LE(0)).toBe(0x0a0d0d0a);
+    if (button === "#save-svg") {
+      const text = bytes.toString("utf8");
+      expect(text).toContain(">file: ssthresh</text>");
+      expect(text).toContain(">Goodput (Mbit/s)</text>");
+      // The threshold has dashes of its own, and the last time ends where the drawing does.
+      expect(text).toContain('stroke-dasharray="2 3"');
+      expect(text).toMatch(/text-anchor="end">\d+ s</);
+    }
   }
+  await page.locator("#tab-segments").click();
+  await expect(page.locator("#why")).toContainText("SYN");
+  const coming = page.waitForEvent("download");
+  await page.locator("#save-svg").click();
+  const stream = await (await coming).createReadStream();
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString("utf8");
+  expect(text).toContain("Segments of file");
+  expect(text).toContain(">SACK block</text>");
 });
 
 test("the keyboard is enough", async ({ page }) => {

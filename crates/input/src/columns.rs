@@ -215,6 +215,10 @@ fn load(
     table: &Map<String, Value>,
     folder: Folder<'_>,
 ) -> Result<Vec<Value>, Fault> {
+    if cfg!(target_family = "wasm") {
+        let message = format!("`{name}`: a page reads no files, expected the numbers in their place");
+        return Err(Fault::new(key, message));
+    }
     let Some(path) = folder.find(name) else {
         let message = format!("`{name}`: lies outside of the folder in which files are read");
         return Err(Fault::new(key, message));
