@@ -57,14 +57,18 @@ def segments(path: Path) -> bytes:
     flows: dict[frozenset[tuple[bytes, int]], _Flow] = {}
     names: list[str] = []
     rows = array("d")
+    whole = True
     try:
         for time_s, packet in _packets(data):
             if len(rows) >= _MOST_ROWS * len(COLUMNS):
+                whole = False
                 break
             rows.extend(_row(time_s, packet, flows, names))
     except (struct.error, IndexError):
-        raise BadInput(f"{path.name}: the capture is damaged") from None
-    whole = len(rows) < _MOST_ROWS * len(COLUMNS)
+        # Whoever wrote it was interrupted: its beginning is a capture.
+        whole = False
+        if not rows:
+            raise BadInput(f"{path.name}: the capture is damaged") from None
     return _answer(names, path.stem, rows, whole=whole)
 
 
@@ -86,7 +90,7 @@ def _packets(data: bytes) -> Iterator[tuple[float, bytes]]:
     """Yield the time of each packet, in seconds, and its bytes from IP's header on."""
     kinds: list[tuple[int, float]] = []
     at = 0
-    while at + 12 <= len(data):
+    while at < len(data):
         block, length = struct.unpack_from("<II", data, at)
         if length < 12 or at + length > len(data):
             raise IndexError

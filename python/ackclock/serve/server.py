@@ -64,7 +64,7 @@ def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
         token = secrets.token_urlsafe(32)
         laboratory = Laboratory(folder, token, port)
         config = uvicorn.Config(
-            laboratory.app, access_log=False, log_level="error", server_header=False,
+            laboratory.app, access_log=False, log_level="critical", server_header=False,
             lifespan="on", timeout_graceful_shutdown=_GRACE_S, ws="websockets-sansio",
             ws_max_size=65_536,
         )  # fmt: skip
