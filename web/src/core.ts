@@ -117,6 +117,9 @@ export interface Segments {
 
 export class Refused extends Error {}
 
+/** Nothing can be asked any more: the server has gone, or knows this page no longer. */
+export class Gone extends Refused {}
+
 /** A core, wherever it is. */
 export interface Ask {
   ask(request: Request): Promise<ArrayBuffer>;

@@ -39,6 +39,12 @@ export interface Opens {
   says(text: string): void;
 }
 
+/** A number of bytes as people read it. */
+function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${short(bytes / 1e3)} kB` : `${short(bytes / 1e6)} MB`;
+}
+
 function grid(heads: string[], rows: (Node | string)[][], label: string): HTMLElement {
   return el(
     "div",
@@ -196,7 +202,8 @@ export class FolderView {
 
   private fillStores(stores: [string, Store | string][], found: Found): void {
     const rows = stores.map(([path, store]) => {
-      if (typeof store === "string") return [path, "", "", store, ""];
+      if (typeof store === "string")
+        return [path, "", "", el("span", { class: "fault long" }, store), ""];
       const running = found.sweeps.find((sweep) => sweep.store === path && sweep.running);
       const bar = el("progress", {
         max: store.cells,
@@ -295,7 +302,7 @@ export class FolderView {
   private fillCaptures(found: Found): void {
     const rows = found.captures.map(({ path, bytes }) => [
       path,
-      `${short(bytes / 1e6)} MB`,
+      size(bytes),
       this.button("Show its segments", () =>
         this.does(async () => {
           const response = await this.server.get(

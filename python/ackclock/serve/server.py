@@ -58,6 +58,8 @@ def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((_HOST, port))
+            # The link works from the moment that it is told.
+            listening.listen()
         except OSError as error:
             raise BadInput(f"--port: {port}: {error.strerror}") from None
         port = listening.getsockname()[1]
