@@ -514,6 +514,34 @@ def test_a_capture_is_read(lab: Laboratory) -> None:
     assert {row["len"] for row in data_rows} <= {1460.0, 1448.0}
 
 
+def test_times_of_day_count_from_the_first_packet(lab: Laboratory) -> None:
+    # An interface of raw IP in microseconds, and two packets 1 ms apart on 19 November 2026.
+    def block(kind: int, body: bytes) -> bytes:
+        length = 12 + len(body)
+        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
+
+    def packet(at_us: int, seq: int) -> bytes:
+        tcp = struct.pack("!HHIIBBHHH", 1000, 2000, seq, 0, 5 << 4, 2, 100, 0, 0)
+        ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 0, 0, 64, 6, 0, b"\n\0\0\1", b"\n\0\0\2")
+        head = struct.pack("<IIIII", 0, at_us >> 32, at_us & 0xFFFFFFFF, 40, 40)
+        return block(6, head + ip + tcp)
+
+    begin = 1_795_000_000_000_000
+    data = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    data += block(1, struct.pack("<HHI", 101, 0, 0)) + packet(begin + 250_000, 7)
+    data += packet(begin + 251_000, 8)
+    (lab.folder / "day.pcapng").write_bytes(data)
+    with lab.client() as client:
+        answer = client.get("/api/captures/segments", params={"path": "day.pcapng"}).content
+    (lab.folder / "day.pcapng").unlink()
+    length = int.from_bytes(answer[:4], "little")
+    header = json.loads(answer[4 : 4 + length])
+    width = len(header["columns"])
+    values = struct.unpack_from(f"<{2 * width}d", answer, -(-(4 + length) // 8) * 8)
+    assert values[0] == pytest.approx(0.25, abs=1e-6)
+    assert values[width] == pytest.approx(0.251, abs=1e-6)
+
+
 def test_the_beginning_of_a_capture_is_shown(lab: Laboratory) -> None:
     ac.simulate(lab.folder / "small.toml", pcap=lab.folder / "cut")
     (file,) = (lab.folder / "cut").glob("*.pcapng")

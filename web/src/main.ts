@@ -81,6 +81,8 @@ class Page {
   );
   private readonly views = new Map<string, { tab: HTMLButtonElement; panel: HTMLElement }>();
   private view = "time";
+  /** The name of the scenario, as faults tell it. */
+  private file = FILE;
   private shown: Kept | undefined;
   private kept: Kept | undefined;
   private wanted: { text: string; id?: string } | undefined;
@@ -110,7 +112,7 @@ class Page {
       scenario: (name, text) => {
         this.status.textContent = `The scenario ${name}`;
         this.teach(undefined);
-        this.load(text);
+        this.load(text, name);
       },
       run: (id) => this.resume(id),
       capture: (name, bytes) => {
@@ -158,6 +160,17 @@ class Page {
         button("Capture (pcapng)", "save-pcapng", () => this.saveCapture()),
       ),
     );
+    downloads.querySelector(".items")?.addEventListener("click", () => {
+      downloads.open = false;
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !downloads.open) return;
+      downloads.open = false;
+      downloads.querySelector("summary")?.focus();
+    });
+    document.addEventListener("click", (event) => {
+      if (!downloads.contains(event.target as Node)) downloads.open = false;
+    });
     const header = el(
       "header",
       {},
@@ -290,11 +303,12 @@ class Page {
   }
 
   private get text(): Text {
-    return { file: FILE, text: this.editor.text };
+    return { file: this.file, text: this.editor.text };
   }
 
   /** Takes over a text as a whole. */
-  private load(text: string): void {
+  private load(text: string, file = FILE): void {
+    this.file = file;
     this.editor.text = text;
     this.run();
   }
@@ -343,7 +357,7 @@ class Page {
       this.began = performance.now();
       document.body.classList.add("busy");
       try {
-        const written: Text = { file: FILE, text };
+        const written: Text = { file: this.file, text };
         const read = open(await this.client.ask({ do: "read", text: written })).header;
         this.editor.blame(undefined);
         if (!held) this.controls?.show(read.tree as Tree);
@@ -446,6 +460,7 @@ class Page {
         text: string;
       };
       this.on.value = known.on;
+      this.file = known.file;
       this.editor.text = known.text;
       void this.run(false, true, id);
       return true;
@@ -607,7 +622,9 @@ class Page {
       const numbers = evaluate(lesson, [first.run, ...(second ? [second.run] : [])]);
       const places = right(lesson, numbers);
       const well = chosen !== null && places.includes(Number(chosen.value));
-      const texts = places.map((n) => lesson.options[n]?.text ?? "");
+      const texts = places
+        .map((n) => lesson.options[n]?.text ?? "")
+        .map((text) => text.charAt(0).toUpperCase() + text.slice(1));
       const verdict = chosen === null ? "" : well ? "Yes. " : "No. ";
       answer.replaceChildren(
         el(
@@ -619,6 +636,8 @@ class Page {
       );
       this.kept = second;
       this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
+      if (this.editor.text !== scenarioOf(lesson))
+        answer.append(el("p", {}, "The scenario is the lesson's again, without your changes."));
       this.load(scenarioOf(lesson));
     } catch (error) {
       answer.replaceChildren(el("p", { class: "fault" }, (error as Error).message));

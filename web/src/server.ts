@@ -1,6 +1,6 @@
 /** A core behind a server, `ackclock serve`, with the face of the one in a worker. */
 
-import { type Ask, Gone, Refused, type Request } from "./core";
+import { type Ask, asJson, Gone, Refused, type Request } from "./core";
 
 /** The state of a run, as the server tells it. */
 export interface Told {
@@ -59,7 +59,7 @@ export class Server implements Ask {
   async send(method: string, path: string, body?: unknown): Promise<Response> {
     return fetched(path, {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: asJson(body) }),
       headers: { "content-type": "application/json" },
     });
   }
@@ -69,7 +69,7 @@ export class Server implements Ask {
     const { signal } = this.stopped;
     const response = await fetched("api/ask", {
       method: "POST",
-      body: JSON.stringify(request),
+      body: asJson(request),
       headers: { "content-type": "application/json" },
       signal,
     });

@@ -216,7 +216,11 @@ class Laboratory:
         if job.error is not None:
             raise BadInput(job.error)
         if job.result is None:
-            raise _NotFoundError(f"the run has no result: it is {job.state}")
+            raise _NotFoundError(
+                "the run's result was given up for later ones: run it again"
+                if job.state == "done"
+                else f"the run has no result: it is {job.state}"
+            )
         return Response(job.result, media_type=_BYTES)
 
     async def _cancel(self, name: str) -> Response:

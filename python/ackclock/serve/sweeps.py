@@ -33,6 +33,7 @@ class _Sweep:
     plan: str
     process: subprocess.Popen[str]
     errors: str | None = None
+    stopped: bool = False
 
 
 class Sweeps:
@@ -62,6 +63,7 @@ class Sweeps:
         into = self._served.inside(store)
         if not store or into == self._served.root:
             raise BadInput("store: expected the name of a folder")
+        store = into.relative_to(self._served.root).as_posix()
         read = check_plan(self._served, file)
         if read is None or read.on != "sim" or read.study or read.laws:
             raise ForbiddenError(
@@ -94,7 +96,7 @@ class Sweeps:
         code = one.process.poll()
         if code is not None and one.errors is None:
             said = one.process.communicate()[1].strip().splitlines()
-            one.errors = said[-1] if said and code not in {0, 130} else ""
+            one.errors = said[-1] if said and code != 0 and not one.stopped else ""
         return {
             "store": store, "plan": one.plan, "running": code is None, "error": one.errors or None,
         }  # fmt: skip
@@ -104,6 +106,7 @@ class Sweeps:
         one = self._known.get(store)
         if one is None:
             return False
+        one.stopped = True
         _end(one.process)
         return True
 
