@@ -202,7 +202,9 @@ def _tell(found: Outcome, made: Mapping[str, pl.DataFrame]) -> None:
             f"{row['held']:,} of {row['tried']:,}",
         )  # fmt: skip
     printing.print_table(table)
-    printing.tell(f"{found.tried:,} readings were tried; shares are of seeds from {FRESH} on.")
+    printing.tell(
+        f"{printing.number(found.tried, 'reading')} tried; shares are of seeds from {FRESH} on."
+    )
     if found.best:
         printing.tell(
             f"The best, {found.best[0]}: {changed(found.of, found.readings[found.best[0]])}"
@@ -256,8 +258,8 @@ def _show(of: Readings[Any, Any], text: str, out: Path, *, as_json: bool) -> Non
     for row in scores:
         printing.tell(
             f"{row['reading']}: {row['statements_held']:.3g} statements and "
-            f"{row['predicates_held']:.3g} predicates hold, the mean of {row['seeds']} seeds "
-            f"({row['stage']})."
+            f"{row['predicates_held']:.3g} predicates hold, the mean of "
+            f"{printing.number(row['seeds'], 'seed')} ({row['stage']})."
         )
 
 
@@ -323,7 +325,7 @@ def _dry_run(
         )
     printing.print_table(table)
     printing.tell(
-        f"{count:,} readings in all. {samples:,} samples take about "
-        f"{printing.span(samples * cell_s)} on {threads or cores()} cores; the local search and "
-        f"fresh seeds come on top."
+        f"{printing.number(count, 'reading')} in all. {printing.number(samples, 'sample')} take "
+        f"about {printing.span(samples * cell_s)} on {printing.number(threads or cores(), 'core')};"
+        f" the local search and fresh seeds come on top."
     )

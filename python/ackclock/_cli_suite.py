@@ -192,6 +192,6 @@ def _print(found: SuiteResult) -> None:
     mine = [cell for cell in found.cells if cell.variant in found.variants]
     passed = sum(cell.verdict == "pass" for cell in mine)
     printing.tell(
-        f"{passed} pass, {len(found.failed())} fail of {len(mine)} cells of "
+        f"{passed} pass, {len(found.failed())} fail of {printing.number(len(mine), 'cell')} of "
         f"{', '.join(found.variants)}. Scenarios and core: {found.digest}."
     )

@@ -140,9 +140,10 @@ def _tell_forecast(found: Forecast, *, as_json: bool) -> None:
         return
     left = found.cells - found.finished
     printing.tell(
-        f"{found.cells:,} cells, {found.finished:,} finished. The {left:,} others take about "
-        f"{printing.span(found.left_s)} on {found.cores} cores: {1e3 * found.cell_s:,.3g} ms a "
-        f"cell, the mean of {found.sampled}."
+        f"{printing.number(found.cells, 'cell')}, {found.finished:,} finished. "
+        f"What is left ({left:,}) takes about "
+        f"{printing.span(found.left_s)} on {printing.number(found.cores, 'core')}: "
+        f"{1e3 * found.cell_s:,.3g} ms a cell, the mean of {found.sampled}."
     )
 
 
@@ -240,7 +241,7 @@ def _draw(found: SweepResults, kind: Plot, drawing: Mapping[str, Any], out: Path
 def _tell_frame(frame: pl.DataFrame, out: Path | None, *, as_json: bool) -> None:
     if out is not None:
         _write(frame, out)
-        printing.tell(f"{frame.height:,} rows: {out}")
+        printing.tell(f"{printing.number(frame.height, 'row')}: {out}")
         return
     if as_json:
         printing.print_json(
@@ -293,7 +294,8 @@ def _tell_summary(summary: dict[str, Any]) -> None:
     )
     title = f"{summary['title']}: " if summary["title"] else ""
     printing.tell(
-        f"{title}{summary['cells']:,} cells; {status}. Varied: {axes}; seeds: {summary['seeds']}."
+        f"{title}{printing.number(summary['cells'], 'cell')}; {status}. Varied: {axes}; "
+        f"seeds: {summary['seeds']}."
     )
     if summary["values"]:
         table = Table()
@@ -305,4 +307,4 @@ def _tell_summary(summary: dict[str, Any]) -> None:
             )
         printing.print_table(table)
     for reason, count in summary["reasons"].items():
-        printing.say(f"{count:,} cells: {reason}")
+        printing.say(f"{printing.number(count, 'cell')}: {reason}")

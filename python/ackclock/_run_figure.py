@@ -19,7 +19,7 @@ _LEFT, _BOTTOM, _TOP = 52, 26, 22
 _BINS = 300
 _MOST_BARS = 12
 #: Rows beyond which bars are drawn, as a cell of a notebook is to come at once.
-_MOST_ROWS = 200_000
+_MOST_ROWS = 1_000_000
 
 
 def figure(run: Run) -> str:
@@ -87,7 +87,8 @@ def _frame(most: str, unit: str, end: str) -> str:
 
 
 def _bars(run: Run) -> str:
-    rows = [row for row in run.rows("flows") if row["measure"] == "run"][:_MOST_BARS]
+    every = [row for row in run.rows("flows") if row["measure"] == "run"]
+    rows = every[:_MOST_BARS]
     rates = [row["goodput_bps"] / 1e6 for row in rows]
     most = max((rate for rate in rates if math.isfinite(rate)), default=0.0)
     if most <= 0:
@@ -102,7 +103,10 @@ def _bars(run: Run) -> str:
             f'<rect x="140" y="{y}" width="{width:.1f}" height="14" fill="{colour}"/>'
             f'<text x="{146 + width:.1f}" y="{y + 12}">{rate:.4g} Mbit/s</text>'
         )
-    return _svg("Goodput", parts, _TOP + 20 * len(rows) + 6)
+    title = "Goodput"
+    if len(every) > len(rows):
+        title += f" of the first {len(rows)} of {len(every):,} flows"
+    return _svg(title, parts, _TOP + 20 * len(rows) + 6)
 
 
 def _svg(title: str, parts: Sequence[str], high: int) -> str:

@@ -58,14 +58,9 @@ def started(folder: Path) -> Laboratory:
     parts = urlsplit(link.strip())
     token = parts.query.removeprefix("token=")
     laboratory = Laboratory(process, f"http://{parts.netloc}", token, folder)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            httpx.get(laboratory.url, timeout=5)
-            return laboratory
-        except httpx.TransportError:
-            time.sleep(0.05)
-    raise TimeoutError
+    # The link works from the moment that it is told.
+    httpx.get(laboratory.url, timeout=30)
+    return laboratory
 
 
 def ended(laboratory: Laboratory, number: signal.Signals = signal.SIGINT) -> tuple[int, str]:
@@ -165,6 +160,16 @@ REFUSED = (
     ({"url": "/api/runs/none"}, 404, "no such run"),
     ({"method": "POST", "url": "/api/ask", "content": b"{"}, 422, "JSON"),
     ({"method": "POST", "url": "/api/ask", "json": {"do": "run"}}, 422, "expected one of"),
+    ({"method": "POST", "url": "/api/ask", "json": {"do": []}}, 422, "expected one of"),
+    ({"method": "POST", "url": "/api/runs", "json": {"text": {}, "on": {}}}, 422, "sim or live"),
+    ({"method": "POST", "url": "/api/sweeps", "content": rb'{"plan": "\ud800"}'}, 404, "no such"),
+    ({"url": "/api/text?path=" + "a" * 300}, 404, "no such file"),
+    ({"url": "/api/stores?path=" + "a" * 300}, 404, "no such file"),
+    ({"url": "/api/captures/segments?path=" + "a" * 300}, 404, "no such file"),
+    ({"url": "/api/stores/rows?path=none&begin=" + "9" * 5000}, 422, "12 digits"),
+    ({"url": "/api/nothing"}, 404, "there is nothing at `/api/nothing`"),
+    ({"method": "PUT", "url": "/api/state"}, 405, "PUT is not answered at `/api/state`"),
+    ({"method": "POST", "url": "/api/ask", "content": b"x" * 20_000_000}, 413, "10,000,000 bytes"),
 )
 
 
@@ -237,6 +242,54 @@ def test_a_body_that_does_not_say_its_length_is_not_read_either(lab: Laboratory)
             # The server has closed while there was more to send.
             return
     assert answer.status_code == 413, answer.text
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    laboratory = started(tmp_path)
+    with laboratory.client() as client:
+        assert client.get("/api/folder").json()["scenarios"] == ["small.toml"]
+        assert client.get("/api/text?path=pipe.toml").status_code == 404
+    assert ended(laboratory) == (130, "ackclock: interrupted\n")
+
+
+#: Axes that put the name of a file into the scenario.
+READS = (
+    '"topology.bottleneck.channel.times_ms" = ["FILE"]',
+    'x = { key = "topology.bottleneck.channel.times_ms", values = ["FILE"] }',
+    'x = { key = ["topology.bottleneck.channel.times_ms"], values = ["FILE"] }',
+    'x = { cases = { a = { "topology.bottleneck.channel.times_ms" = "FILE" } } }',
+    'x = { key = "topology.bottleneck.channel", values = [{ kind = "trace", times_ms = "FILE" }] }',
+)
+
+
+@pytest.mark.parametrize("axis", READS)
+def test_a_sweep_reads_no_file_outside(lab: Laboratory, axis: str) -> None:
+    channel = 'channel = { kind = "trace", times_ms = [1, 2] }'
+    scenario = SMALL.replace('rate = "10 Mbit/s", ', f'rate = "10 Mbit/s", {channel}, ')
+    (lab.folder / "times.toml").write_text(scenario, encoding="utf-8")
+    outside = lab.folder.parent / "secret.txt"
+    plan = f'scenario = "times.toml"\n[axes]\n{axis}\n'.replace("FILE", str(outside))
+    (lab.folder / "reads.toml").write_text(plan, encoding="utf-8")
+    with lab.client() as client:
+        answer = client.post("/api/sweeps", json={"plan": "reads.toml", "store": "reads"})
+    assert (answer.status_code, answer.text.count("\n")) == (403, 1), answer.text
+    assert "would read files" in answer.text
+    assert not (lab.folder / "reads").exists()
+    # Other tests list the folder.
+    (lab.folder / "times.toml").unlink()
+    (lab.folder / "reads.toml").unlink()
+
+
+def test_a_store_whose_plan_is_none_is_refused(lab: Laboratory) -> None:
+    (lab.folder / "odd/plans").mkdir(parents=True)
+    (lab.folder / "odd/plan.json").write_text("[]", encoding="utf-8")
+    with lab.client() as client:
+        answer = client.get("/api/stores", params={"path": "odd"})
+    assert (answer.status_code, answer.text) == (
+        422, "plan.json: expected a table with the keys of a plan\n"
+    )  # fmt: skip
 
 
 def test_the_link_is_used_once_and_then_a_cookie(lab: Laboratory) -> None:
@@ -459,6 +512,53 @@ def test_a_capture_is_read(lab: Laboratory) -> None:
     data_rows = [row for row in rows if row["len"] > 0]
     assert data_rows[0]["seq"] == 1
     assert {row["len"] for row in data_rows} <= {1460.0, 1448.0}
+
+
+def test_times_of_day_count_from_the_first_packet(lab: Laboratory) -> None:
+    # An interface of raw IP in microseconds, and two packets 1 ms apart on 19 November 2026.
+    def block(kind: int, body: bytes) -> bytes:
+        length = 12 + len(body)
+        return struct.pack("<II", kind, length) + body + struct.pack("<I", length)
+
+    def packet(at_us: int, seq: int) -> bytes:
+        tcp = struct.pack("!HHIIBBHHH", 1000, 2000, seq, 0, 5 << 4, 2, 100, 0, 0)
+        ip = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 40, 0, 0, 64, 6, 0, b"\n\0\0\1", b"\n\0\0\2")
+        head = struct.pack("<IIIII", 0, at_us >> 32, at_us & 0xFFFFFFFF, 40, 40)
+        return block(6, head + ip + tcp)
+
+    begin = 1_795_000_000_000_000
+    data = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    data += block(1, struct.pack("<HHI", 101, 0, 0)) + packet(begin + 250_000, 7)
+    data += packet(begin + 251_000, 8)
+    (lab.folder / "day.pcapng").write_bytes(data)
+    with lab.client() as client:
+        answer = client.get("/api/captures/segments", params={"path": "day.pcapng"}).content
+    (lab.folder / "day.pcapng").unlink()
+    length = int.from_bytes(answer[:4], "little")
+    header = json.loads(answer[4 : 4 + length])
+    width = len(header["columns"])
+    values = struct.unpack_from(f"<{2 * width}d", answer, -(-(4 + length) // 8) * 8)
+    assert values[0] == pytest.approx(0.25, abs=1e-6)
+    assert values[width] == pytest.approx(0.251, abs=1e-6)
+
+
+def test_the_beginning_of_a_capture_is_shown(lab: Laboratory) -> None:
+    ac.simulate(lab.folder / "small.toml", pcap=lab.folder / "cut")
+    (file,) = (lab.folder / "cut").glob("*.pcapng")
+    whole = file.read_bytes()
+
+    def told(length: int) -> httpx.Response:
+        file.write_bytes(whole[:length])
+        path = file.relative_to(lab.folder).as_posix()
+        with lab.client() as client:
+            return client.get("/api/captures/segments", params={"path": path})
+
+    answer = told(len(whole) - 7).content
+    header = json.loads(answer[4 : 4 + int.from_bytes(answer[:4], "little")])
+    assert header["rows"] > 100
+    assert header["whole"] is False
+    # A file that was cut in its first block has no packet.
+    assert (told(8).status_code, told(8).text.count("\n")) == (422, 1)
 
 
 @pytest.mark.parametrize(

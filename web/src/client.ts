@@ -1,6 +1,6 @@
 /** The page's end of the worker. */
 
-import { type Ask, Refused, type Request } from "./core";
+import { type Ask, asJson, Refused, type Request } from "./core";
 import CoreWorker from "./worker?worker&inline";
 
 interface Pending {
@@ -58,7 +58,7 @@ export class Client implements Ask {
     const id = this.next++;
     return new Promise((resolve, reject) => {
       this.pending.set(id, { resolve, reject });
-      worker.postMessage({ id, request: JSON.stringify(request) });
+      worker.postMessage({ id, request: asJson(request) });
     });
   }
 

@@ -15,6 +15,8 @@ interface Slider {
   parse(value: Json | undefined): number;
   write(tree: Tree, value: number): void;
   show(value: number): string;
+  /** True if the path has no such setting. */
+  without?(tree: Tree): boolean;
 }
 
 function bottleneck(tree: Tree): Tree | undefined {
@@ -25,8 +27,12 @@ function bottleneck(tree: Tree): Tree | undefined {
 
 function queue(tree: Tree): Tree {
   const link = bottleneck(tree) ?? {};
-  return (link.queue as Tree | undefined) ?? { kind: "droptail", limit: "1 BDP" };
+  // A path may say its drop-tail queue by `buffer` alone.
+  return (link.queue as Tree | undefined) ?? { kind: "droptail", limit: link.buffer ?? "1 BDP" };
 }
+
+/** Queues whose limit is a volume or a time, and no share of the path. */
+const WITHOUT_SHARE = new Set(["cake"]);
 
 function limit(value: Json | undefined): number {
   const found = /^\s*([\d.]+)\s*BDP\s*$/.exec(String(value ?? ""));
@@ -74,10 +80,13 @@ const SLIDERS: Slider[] = [
     high: 20,
     logarithmic: true,
     read: (tree) => queue(tree).limit ?? (queue(tree).kind === "droptail" ? "1 BDP" : undefined),
+    without: (tree) => WITHOUT_SHARE.has(String(queue(tree).kind)),
     parse: limit,
     write: (tree, value) => {
       const link = bottleneck(tree);
-      if (link) link.queue = { ...queue(tree), limit: `${short(value)} BDP` };
+      const limit = `${short(value)} BDP`;
+      if (link?.buffer !== undefined) link.buffer = limit;
+      else if (link) link.queue = { ...queue(tree), limit };
     },
     show: (value) => `${short(value)} BDP`,
   },
@@ -151,6 +160,7 @@ export class Controls {
   readonly element = el("div", { class: "controls" });
   private readonly open = new Set<string>();
   private tree: Tree = {};
+  private focused = "";
 
   constructor(
     private readonly kinds: { kind: string; help: string }[],
@@ -159,13 +169,19 @@ export class Controls {
 
   show(tree: Tree): void {
     this.tree = tree;
-    const had = document.activeElement?.id;
+    this.focused = document.activeElement?.id ?? "";
     this.element.replaceChildren(
       el("fieldset", {}, el("legend", {}, "Path"), ...this.path(tree)),
       ...this.senders(tree),
     );
-    // The element that had the focus was made anew.
-    if (had) document.getElementById(had)?.focus();
+    this.focus();
+  }
+
+  /** Gives the focus back to the element that had it, which was made anew. */
+  private focus(): void {
+    if (this.focused === "" || document.activeElement !== document.body) return;
+    const gone = this.focused.startsWith("remove-") ? "add-sender" : "";
+    (document.getElementById(this.focused) ?? document.getElementById(gone))?.focus();
   }
 
   private change(by: (tree: Tree) => void, held = false): void {
@@ -191,8 +207,11 @@ export class Controls {
           this.change((changed) => {
             const link = bottleneck(changed);
             const had = queue(changed).limit;
+            if (!link) return;
             // A limit is said alike for all; what else a queue was told is its own.
-            if (link) link.queue = had === undefined ? { kind } : { kind, limit: had };
+            const keeps = had !== undefined && !(WITHOUT_SHARE.has(kind) && limit(had) > 0);
+            link.queue = keeps ? { kind, limit: had } : { kind };
+            delete link.buffer;
           });
         },
       },
@@ -228,6 +247,7 @@ export class Controls {
       max: STEPS,
       value: Number.isNaN(value) ? 0 : toPlace(slider, value),
       "aria-describedby": `${id}-value`,
+      disabled: slider.without?.(tree) ?? false,
       input: (event) => {
         const value = fromPlace(slider, Number((event.target as HTMLInputElement).value));
         output.textContent = slider.show(value);
@@ -290,6 +310,7 @@ export class Controls {
           {
             type: "button",
             class: "quiet",
+            id: `remove-${n}`,
             "aria-label": `Remove ${name}`,
             click: () =>
               this.change((changed) => {
@@ -307,6 +328,7 @@ export class Controls {
         );
         growth.replaceChildren(...(law ? [law] : []));
         list.replaceChildren(...rest);
+        this.focus();
       },
       (error: Error) => growth.replaceChildren(el("p", { class: "note" }, error.message)),
     );
@@ -328,7 +350,7 @@ export class Controls {
         "option",
         {
           value: word.with ?? "",
-          selected: word.word === slot.word,
+          selected: word.word === slot.word && word.refused === undefined,
           disabled: word.refused !== undefined,
           title: word.refused ?? word.help,
         },
@@ -340,6 +362,10 @@ export class Controls {
       options.unshift(el("option", { value: slot.without, selected: slot.word === null }, "none"));
     if (!known && slot.word !== null)
       options.unshift(el("option", { value: "", selected: true }, slot.word));
+    const chosen = slot.words.find((word) => word.word === slot.word);
+    // A law that does without a part has one all the same, which nobody asks.
+    if (chosen?.refused !== undefined)
+      options.unshift(el("option", { value: "", selected: true }, "the law's own"));
     const select = el(
       "select",
       { id, change: (event) => write((event.target as HTMLSelectElement).value) },
@@ -347,9 +373,8 @@ export class Controls {
     );
     const row = el("div", { class: "row" }, el("label", { for: id }, upper(slot.slot)), select);
     const refused = slot.words.filter((word) => word.refused !== undefined);
-    const chosen = slot.words.find((word) => word.word === slot.word);
     const parts: Node[] = [row];
-    if (chosen) parts.push(el("p", { class: "help" }, chosen.help));
+    if (chosen && chosen.refused === undefined) parts.push(el("p", { class: "help" }, chosen.help));
     if (refused.length > 0) {
       const reasons = new Map<string, string[]>();
       for (const word of refused) {

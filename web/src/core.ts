@@ -129,6 +129,9 @@ export interface Segments {
 
 export class Refused extends Error {}
 
+/** Nothing can be asked any more: the server has gone, or knows this page no longer. */
+export class Gone extends Refused {}
+
 /** A core, wherever it is. */
 export interface Ask {
   ask(request: Request): Promise<ArrayBuffer>;
@@ -139,10 +142,25 @@ export interface Ask {
 type Place = [number, number];
 
 /** The header of an answer, and where its buffers begin. */
+/** Whole numbers beyond 2^53, as seeds may be, keep all their digits. */
+function whole(_: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+  return /^-?\d+$/.test(context?.source ?? "") ? BigInt(context?.source ?? "0") : value;
+}
+
+/** A request as text. */
+export function asJson(request: unknown): string {
+  const { rawJSON } = JSON as unknown as { rawJSON?: (text: string) => unknown };
+  return JSON.stringify(request, (_, value: unknown) => {
+    if (typeof value !== "bigint") return value;
+    return rawJSON ? rawJSON(value.toString()) : Number(value);
+  });
+}
+
 export function open(bytes: ArrayBuffer): { header: Tree; behind: number } {
   const length = new DataView(bytes).getUint32(0, true);
   const text = new TextDecoder().decode(new Uint8Array(bytes, 4, length));
-  const header = JSON.parse(text) as Tree;
+  const header = JSON.parse(text, whole as (key: string, value: unknown) => unknown) as Tree;
   if (typeof header.error === "string") throw new Refused(header.error);
   return { header, behind: Math.ceil((4 + length) / 8) * 8 };
 }

@@ -39,6 +39,12 @@ export interface Opens {
   says(text: string): void;
 }
 
+/** A number of bytes as people read it. */
+function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${short(bytes / 1e3)} kB` : `${short(bytes / 1e6)} MB`;
+}
+
 function grid(heads: string[], rows: (Node | string)[][], label: string): HTMLElement {
   return el(
     "div",
@@ -97,12 +103,12 @@ export class FolderView {
           el("label", { for: "sweep-store" }, "Store"),
           this.store,
           this.button("Begin the sweep", () =>
-            this.does(() =>
-              this.server.send("POST", "api/sweeps", {
-                plan: this.plan.value,
-                store: this.store.value,
-              }),
-            ),
+            this.does(async () => {
+              const [plan, store] = [this.plan.value, this.store.value];
+              await this.server.send("POST", "api/sweeps", { plan, store });
+              this.opens.says(`The sweep of ${plan} into ${store} has begun.`);
+              await this.fill();
+            }),
           ),
         ),
         this.sweeps,
@@ -196,7 +202,8 @@ export class FolderView {
 
   private fillStores(stores: [string, Store | string][], found: Found): void {
     const rows = stores.map(([path, store]) => {
-      if (typeof store === "string") return [path, "", "", store, ""];
+      if (typeof store === "string")
+        return [path, "", "", el("span", { class: "fault long" }, store), ""];
       const running = found.sweeps.find((sweep) => sweep.store === path && sweep.running);
       const bar = el("progress", {
         max: store.cells,
@@ -209,23 +216,27 @@ export class FolderView {
         ...["cells", ...store.tables].map((table) =>
           this.button(table, () => this.showRows(path, table)),
         ),
-        running
-          ? this.button("Stop", () =>
-              this.does(() =>
-                this.server.send("DELETE", `api/sweeps?store=${encodeURIComponent(path)}`),
-              ),
-            )
-          : "",
+        running ? this.stopping(path) : "",
       );
       const status = Object.entries(store.status).map(([word, count]) => `${count} ${word}`);
       return [path, bar, `${store.finished} of ${store.cells}`, status.join(", "), acts];
     });
+    const known = new Set(stores.map(([path]) => path));
+    for (const sweep of found.sweeps)
+      if (sweep.running && !known.has(sweep.store))
+        rows.push([sweep.store, "", "", "it begins", this.stopping(sweep.store)]);
     const failed = found.sweeps.filter((sweep) => sweep.error !== null);
     this.sweeps.replaceChildren(
       rows.length === 0
         ? "None."
         : grid(["store", "progress", "cells", "status", "rows"], rows, "Stores"),
       ...failed.map((sweep) => el("p", { class: "fault" }, `${sweep.store}: ${sweep.error}`)),
+    );
+  }
+
+  private stopping(path: string): HTMLButtonElement {
+    return this.button("Stop", () =>
+      this.does(() => this.server.send("DELETE", `api/sweeps?store=${encodeURIComponent(path)}`)),
     );
   }
 
@@ -240,7 +251,11 @@ export class FolderView {
         placeholder: "status = 'ok' AND seed < 3",
       });
       const text = (cell: string | number | boolean | null) =>
-        cell === null ? "–" : typeof cell === "number" ? short(cell) : String(cell);
+        cell === null
+          ? "–"
+          : typeof cell === "number"
+            ? String(Number(cell.toPrecision(6)))
+            : String(cell);
       const end = found.begin + found.rows.length;
       this.rows.replaceChildren(
         el(
@@ -295,7 +310,7 @@ export class FolderView {
   private fillCaptures(found: Found): void {
     const rows = found.captures.map(({ path, bytes }) => [
       path,
-      `${short(bytes / 1e6)} MB`,
+      size(bytes),
       this.button("Show its segments", () =>
         this.does(async () => {
           const response = await this.server.get(

@@ -30,8 +30,8 @@ function joined(first: Column | undefined, more: Column): Column {
 export class Growing {
   private readonly tables = new Map<string, Table>();
   rows = 0;
-
-  constructor(private readonly duration_s: number) {}
+  /** The time that the run has reached. */
+  reached_s = 0;
 
   add(bytes: ArrayBuffer): void {
     for (const part of readTables(bytes)) {
@@ -66,7 +66,7 @@ export class Growing {
     );
     return {
       scenario: {} as Tree,
-      duration_s: this.duration_s,
+      duration_s: this.reached_s,
       events: 0,
       flows: flows?.kind === "word" ? flows.words : [],
       links: links?.kind === "word" ? links.words : [],

@@ -6,6 +6,7 @@ import { Controls, queueKinds } from "./controls";
 import {
   type Ask,
   type Choices,
+  Gone,
   open,
   Refused,
   type Run,
@@ -38,6 +39,8 @@ const PAUSE = 250;
 /** Milliseconds after which a run gives way to a newer one. */
 const PATIENCE = 1500;
 const ROWS = 200;
+const LIVE_SEGMENTS =
+  "Segments of a run on real packets are written by `ackclock run --on live --pcap DIR`; the folder shows them.";
 /** Milliseconds between two drawings of a run under way. */
 const REDRAW = 400;
 
@@ -80,6 +83,8 @@ class Page {
   );
   private readonly views = new Map<string, { tab: HTMLButtonElement; panel: HTMLElement }>();
   private view = "time";
+  /** The name of the scenario, as faults tell it. */
+  private file = FILE;
   private shown: Kept | undefined;
   private kept: Kept | undefined;
   private wanted: { text: string; id?: string } | undefined;
@@ -87,6 +92,8 @@ class Page {
   private began = 0;
   private timer = 0;
   private segmentsOf = "";
+  /** The capture whose segments are shown in the place of the run's. */
+  private capture = "";
   private lesson: Lesson | undefined;
   private told: Told | undefined;
   private readonly on = el(
@@ -107,13 +114,14 @@ class Page {
       scenario: (name, text) => {
         this.status.textContent = `The scenario ${name}`;
         this.teach(undefined);
-        this.load(text);
+        this.load(text, name);
       },
       run: (id) => this.resume(id),
       capture: (name, bytes) => {
+        this.capture = name;
+        this.segmentsOf = "";
         this.look("segments");
         this.sequence.show(undefined, readSegments(bytes));
-        this.segmentsOf = "";
         this.status.textContent = `The segments of ${name}`;
       },
       says: (text) => {
@@ -154,6 +162,17 @@ class Page {
         button("Capture (pcapng)", "save-pcapng", () => this.saveCapture()),
       ),
     );
+    downloads.querySelector(".items")?.addEventListener("click", () => {
+      downloads.open = false;
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !downloads.open) return;
+      downloads.open = false;
+      downloads.querySelector("summary")?.focus();
+    });
+    document.addEventListener("click", (event) => {
+      if (!downloads.contains(event.target as Node)) downloads.open = false;
+    });
     const header = el(
       "header",
       {},
@@ -281,12 +300,18 @@ class Page {
     this.views.get(name)?.tab.focus();
   }
 
+  /** True if what is shown was carried by real packets. */
+  private get isLive(): boolean {
+    return this.server !== undefined && this.told?.on === "live";
+  }
+
   private get text(): Text {
-    return { file: FILE, text: this.editor.text };
+    return { file: this.file, text: this.editor.text };
   }
 
   /** Takes over a text as a whole. */
-  private load(text: string): void {
+  private load(text: string, file = FILE): void {
+    this.file = file;
     this.editor.text = text;
     this.run();
   }
@@ -317,6 +342,17 @@ class Page {
       return;
     }
     this.running = true;
+    try {
+      await this.runWanted(held, asked);
+    } finally {
+      this.running = false;
+      this.progress.hidden = true;
+      document.body.classList.remove("busy");
+      document.body.dataset.runs = String(Number(document.body.dataset.runs ?? 0) + 1);
+    }
+  }
+
+  private async runWanted(held: boolean, asked: boolean): Promise<void> {
     while (this.wanted) {
       const wanted = this.wanted;
       const { text } = wanted;
@@ -324,14 +360,15 @@ class Page {
       this.began = performance.now();
       document.body.classList.add("busy");
       try {
-        const written: Text = { file: FILE, text };
+        const written: Text = { file: this.file, text };
         const read = open(await this.client.ask({ do: "read", text: written })).header;
         this.editor.blame(undefined);
         if (!held) this.controls?.show(read.tree as Tree);
         this.path.replaceChildren(draw(read.tree as Tree));
         if (this.server && this.on.value === "live" && !asked && !wanted.id) {
           document.body.classList.add("stale");
-          this.status.textContent = "A run on real packets takes its time: press Run.";
+          this.status.textContent =
+            'A run on real packets takes its time: press Run. Flows of the kernel have profile = "linux".';
           continue;
         }
         const run = readRun(await this.answer(written, wanted.id));
@@ -343,17 +380,19 @@ class Page {
         this.fill();
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
-        if (error.message !== "interrupted") {
+        if (error instanceof Gone) {
+          document.body.classList.add("stale");
+          this.status.textContent = error.message;
+        } else if (error.message !== "interrupted") {
           this.editor.blame(error.message);
           document.body.classList.add("stale");
           this.status.textContent = "These results are those of the last text that could be run.";
-        } else if (this.server) this.status.textContent = "The run was stopped.";
+        } else if (this.server) {
+          document.body.classList.add("stale");
+          this.status.textContent = "The run was stopped.";
+        }
       }
     }
-    this.running = false;
-    this.progress.hidden = true;
-    document.body.classList.remove("busy");
-    document.body.dataset.runs = String(Number(document.body.dataset.runs ?? 0) + 1);
   }
 
   /** The answer to a run: of a new one, or of one that the server knows. */
@@ -365,8 +404,12 @@ class Page {
     server.reader = {
       state: (told) => this.reached(told),
       rows: (bytes) => {
-        growing ??= new Growing(this.told?.duration_s ?? 1);
+        if (!growing) {
+          growing = new Growing();
+          this.begin();
+        }
         growing.add(bytes);
+        growing.reached_s = this.told?.reached_s ?? 0;
         if (performance.now() - drawn < REDRAW) return;
         drawn = performance.now();
         this.charts.show(growing.panels(), [], growing.names, this.told?.duration_s ?? 1);
@@ -379,6 +422,16 @@ class Page {
       server.on = "sim";
       server.reader = { state: () => {}, rows: () => {} };
     }
+  }
+
+  /** The rows of a new run come: nothing of the one before is shown any more. */
+  private begin(): void {
+    this.shown = undefined;
+    this.result.replaceChildren();
+    this.tables.replaceChildren();
+    this.tableName.replaceChildren();
+    this.segmentsOf = "";
+    this.sequence.clear(LIVE_SEGMENTS);
   }
 
   /** The server has told how far a run is. */
@@ -411,6 +464,7 @@ class Page {
         text: string;
       };
       this.on.value = known.on;
+      this.file = known.file;
       this.editor.text = known.text;
       void this.run(false, true, id);
       return true;
@@ -421,6 +475,7 @@ class Page {
 
   private fill(): void {
     if (!this.shown) return;
+    this.capture = "";
     this.result.replaceChildren(summary(this.shown.run));
     const names = [...this.shown.run.tables.values()]
       .filter((table) => table.rows > 0)
@@ -453,9 +508,9 @@ class Page {
 
   private async showSegments(): Promise<void> {
     const shown = this.shown;
-    if (!shown || this.segmentsOf === shown.text) return;
-    if (this.server && this.told?.on === "live") {
-      this.status.textContent = "The segments of a run on real packets are in its captures.";
+    if (!shown || this.capture || this.segmentsOf === shown.text) return;
+    if (this.isLive) {
+      this.sequence.clear(LIVE_SEGMENTS);
       return;
     }
     this.segmentsOf = shown.text;
@@ -465,6 +520,8 @@ class Page {
       const segments = readSegments(
         await this.client.ask({ do: "segments", text, from_s: 0, until_s }),
       );
+      // Another run, or a capture, may be shown meanwhile.
+      if (this.capture || this.segmentsOf !== shown.text) return;
       this.sequence.show(shown.run, segments);
     } catch (error) {
       this.segmentsOf = "";
@@ -582,7 +639,9 @@ class Page {
       const numbers = evaluate(lesson, [first.run, ...(second ? [second.run] : [])]);
       const places = right(lesson, numbers);
       const well = chosen !== null && places.includes(Number(chosen.value));
-      const texts = places.map((n) => lesson.options[n]?.text ?? "");
+      const texts = places
+        .map((n) => lesson.options[n]?.text ?? "")
+        .map((text) => text.charAt(0).toUpperCase() + text.slice(1));
       const verdict = chosen === null ? "" : well ? "Yes. " : "No. ";
       answer.replaceChildren(
         el(
@@ -594,6 +653,8 @@ class Page {
       );
       this.kept = second;
       this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
+      if (this.editor.text !== scenarioOf(lesson))
+        answer.append(el("p", {}, "The scenario is the lesson's again, without your changes."));
       this.load(scenarioOf(lesson));
     } catch (error) {
       answer.replaceChildren(el("p", { class: "fault" }, (error as Error).message));
@@ -643,6 +704,10 @@ class Page {
   }
 
   private async saveCapture(): Promise<void> {
+    if (this.isLive) {
+      this.status.textContent = LIVE_SEGMENTS;
+      return;
+    }
     try {
       const { link, data } = readCapture(
         await this.client.ask({ do: "capture", text: this.text, link: null }),

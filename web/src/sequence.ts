@@ -141,6 +141,18 @@ export class Sequence {
     } else this.says.textContent = "The scenario has no static flow.";
   }
 
+  /** Shows that there are no segments, and why. */
+  clear(text: string): void {
+    this.run = undefined;
+    this.segments = undefined;
+    this.story = undefined;
+    this.why = undefined;
+    this.flows.replaceChildren();
+    this.counter.textContent = "";
+    this.says.textContent = text;
+    this.draw();
+  }
+
   private choose(flow: string): void {
     if (!this.segments) return;
     this.story = storyOf(this.segments, this.run?.scenario, flow);

@@ -1,6 +1,6 @@
 /** A core behind a server, `ackclock serve`, with the face of the one in a worker. */
 
-import { type Ask, Refused, type Request } from "./core";
+import { type Ask, asJson, Gone, Refused, type Request } from "./core";
 
 /** The state of a run, as the server tells it. */
 export interface Told {
@@ -23,7 +23,21 @@ export interface Reader {
 }
 
 async function refusal(response: Response): Promise<Refused> {
-  return new Refused((await response.text()).trim() || `the server answered ${response.status}`);
+  const text = (await response.text()).trim() || `the server answered ${response.status}`;
+  return response.status === 401 ? new Gone(text) : new Refused(text);
+}
+
+/** Asks the server; says so in a line if nobody answers. */
+async function fetched(path: string, how: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, how);
+  } catch (error) {
+    if ((error as Error).name === "AbortError") throw new Refused("interrupted");
+    throw new Gone("The server does not answer: is `ackclock serve` still running?");
+  }
+  if (!response.ok) throw await refusal(response);
+  return response;
 }
 
 /** True if this page was given by `ackclock serve`. */
@@ -39,35 +53,31 @@ export class Server implements Ask {
   reader: Reader = { state: () => {}, rows: () => {} };
 
   async get(path: string): Promise<Response> {
-    const response = await fetch(path);
-    if (!response.ok) throw await refusal(response);
-    return response;
+    return fetched(path);
   }
 
   async send(method: string, path: string, body?: unknown): Promise<Response> {
-    const response = await fetch(path, {
+    return fetched(path, {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: asJson(body) }),
       headers: { "content-type": "application/json" },
     });
-    if (!response.ok) throw await refusal(response);
-    return response;
   }
 
   async ask(request: Request): Promise<ArrayBuffer> {
     if (request.do === "run") return this.run(request);
+    const { signal } = this.stopped;
+    const response = await fetched("api/ask", {
+      method: "POST",
+      body: asJson(request),
+      headers: { "content-type": "application/json" },
+      signal,
+    });
     try {
-      const response = await fetch("api/ask", {
-        method: "POST",
-        body: JSON.stringify(request),
-        headers: { "content-type": "application/json" },
-        signal: this.stopped.signal,
-      });
-      if (!response.ok) throw await refusal(response);
       return await response.arrayBuffer();
-    } catch (error) {
-      if ((error as Error).name === "AbortError") throw new Refused("interrupted");
-      throw error;
+    } catch {
+      if (signal.aborted) throw new Refused("interrupted");
+      throw new Gone("The server has gone in the middle of an answer.");
     }
   }
 

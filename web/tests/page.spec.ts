@@ -132,7 +132,6 @@ test("segments are stepped through with their reasons", async ({ page }) => {
 
 test("files are downloaded", async ({ page }) => {
   await visit(page);
-  await page.locator(".menu summary").click();
   for (const [button, name] of [
     ["#save-toml", /\.toml$/],
     ["#save-png", /\.png$/],
@@ -140,6 +139,7 @@ test("files are downloaded", async ({ page }) => {
     ["#save-csv", /-flows\.csv$/],
     ["#save-pcapng", /^bottleneck\.pcapng$/],
   ] as const) {
+    await page.locator(".menu summary").click();
     const coming = page.waitForEvent("download");
     await page.locator(button).click();
     const download = await coming;
@@ -203,6 +203,48 @@ test("the keyboard is enough", async ({ page }) => {
   await page.locator(".sequence canvas").focus();
   await page.keyboard.press("ArrowRight");
   await expect(page.locator("#why")).toContainText("first window");
+});
+
+test("a choice keeps the focus, and the menu closes", async ({ page }) => {
+  await visit(page);
+  await page.locator("#slot-0-growth").focus();
+  for (let n = 0; n < 2; n += 1) {
+    const before = await page.locator("#text").inputValue();
+    await page.keyboard.press("ArrowDown");
+    await settled(page);
+    expect(await page.locator("#text").inputValue()).not.toBe(before);
+    await expect(page.locator("#slot-0-growth")).toBeFocused();
+  }
+  await page.locator(".menu summary").click();
+  await expect(page.locator("#save-toml")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.locator("#save-toml")).toBeHidden();
+  await page.locator(".menu summary").click();
+  await page.locator("#tab-time").click();
+  await expect(page.locator("#save-toml")).toBeHidden();
+});
+
+test("a buffer and a seed stay as they are written", async ({ page }) => {
+  await visit(page);
+  await page
+    .locator("#text")
+    .fill(
+      'seed = 12345678901234567\nduration = "2 s"\n[topology]\nkind = "path"\nrate = "5 Mbit/s"\nrtt = "40 ms"\nbuffer = "2 BDP"\n[[flow]]\nname = "a"\nvariant = "cubic"\n',
+    );
+  await settled(page);
+  await expect(page.locator("#slider-buffer-value")).toHaveText("2 BDP");
+  await page.locator("#slider-buffer").focus();
+  // 200 steps from 0.1 to 20, in equal ratios: two of them from 2 are 2 * 200^(2/200) = 2.1.
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await settled(page);
+  await expect(page.locator("#text")).toHaveValue(/buffer = "2.1 BDP"/);
+  await expect(page.locator("#text")).toHaveValue(/seed = 12345678901234567\n/);
+  await page.locator("#queue").selectOption("codel");
+  await settled(page);
+  await expect(page.locator("#fault")).toHaveText("");
+  await expect(page.locator("#text")).not.toHaveValue(/buffer =/);
+  await expect(page.locator("#text")).toHaveValue(/limit = "2.1 BDP"/);
 });
 
 test("it works from a file", async ({ page }) => {

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -17,28 +17,39 @@ let server: ChildProcess;
 let link = "";
 let folder = "";
 
+/** Begins a server of a folder, and returns it with its link. */
+async function serving(of: string): Promise<[ChildProcess, string]> {
+  const begun = spawn(command, ["serve", of], { stdio: ["ignore", "pipe", "inherit"] });
+  const found = await new Promise<string>((found, failed) => {
+    let said = "";
+    begun.stdout?.on("data", (text) => {
+      said += String(text);
+      const line = /http:\S+/.exec(said)?.[0];
+      if (line) found(line);
+    });
+    begun.on("exit", () => failed(new Error(`the server ended: ${said}`)));
+  });
+  return [begun, found];
+}
+
+async function end(begun: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const ended = new Promise((done) => begun.on("exit", done));
+  begun.kill(signal);
+  await ended;
+}
+
 test.beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "ackclock-serve-"));
   writeFileSync(
     join(folder, "small.toml"),
     'duration = "3 s"\n[topology]\nkind = "path"\nrate = "5 Mbit/s"\nrtt = "40 ms"\n[[flow]]\nname = "a"\nvariant = "cubic"\n',
   );
-  server = spawn(command, ["serve", folder], { stdio: ["ignore", "pipe", "inherit"] });
-  link = await new Promise((found, failed) => {
-    let said = "";
-    server.stdout?.on("data", (text) => {
-      said += String(text);
-      const line = /http:\S+/.exec(said)?.[0];
-      if (line) found(line);
-    });
-    server.on("exit", () => failed(new Error(`the server ended: ${said}`)));
-  });
+  spawnSync(command, ["run", join(folder, "small.toml"), "--pcap", join(folder, "captures")]);
+  [server, link] = await serving(folder);
 });
 
 test.afterAll(async () => {
-  const ended = new Promise((end) => server.on("exit", end));
-  server.kill("SIGINT");
-  await ended;
+  await end(server, "SIGINT");
   rmSync(folder, { recursive: true });
 });
 
@@ -123,6 +134,37 @@ for (const width of [400, 1280])
     expect(wide).toBeLessThanOrEqual(width);
   });
 
+test("a capture is shown in the place of the run's segments", async ({ page }) => {
+  await visit(page, link);
+  await page.locator("#tab-folder").click();
+  await page.getByRole("button", { name: "Show its segments" }).click();
+  const flows = page.locator("#sequence-flow option");
+  await expect(flows.first()).toHaveText(/^10\.\d+\.\d+\.\d+\.\d+ > /);
+  // The run's own segments come later than those of the capture.
+  await page.waitForTimeout(1500);
+  await expect(flows.first()).toHaveText(/^10\.\d+\.\d+\.\d+\.\d+ > /);
+  await expect(page.locator("#status")).toContainText("captures/");
+  await page.locator("#run").click();
+  await settled(page);
+  await expect(flows.first()).not.toHaveText(/ > /);
+});
+
+test("a server that goes is told, and the page works with the next", async ({ page }) => {
+  const [own, address] = await serving(folder);
+  await visit(page, address);
+  const text = await page.locator("#text").inputValue();
+  await page.locator("#text").fill(text.replace(/duration = ".*"/, 'duration = "4000 s"'));
+  await expect(page.locator("#progress")).toBeVisible();
+  await end(own, "SIGKILL");
+  await expect(page.locator("#status")).toContainText("does not answer");
+  await page.locator("#text").fill(text);
+  await settled(page);
+  await expect(page.locator("#status")).toContainText("does not answer");
+  await expect(page.locator("#fault")).toHaveText("");
+  await visit(page, link);
+  await expect(page.locator("#status")).toContainText("events in");
+});
+
 test("without the token there is no page", async ({ page }) => {
   const response = await page.goto(new URL("/", link).href);
   expect(response?.status()).toBe(401);
@@ -144,4 +186,8 @@ test("a run on real packets grows while it lasts", async ({ page }) => {
   const said = (await page.locator("#fault").textContent()) ?? "";
   test.skip(said !== "", `no live runs here: ${said}`);
   await expect(page.locator("#status")).toContainText("On real packets");
+  // A simulation's segments are not the live run's.
+  await page.locator("#tab-segments").click();
+  await expect(page.locator("#why")).toContainText("run --on live --pcap");
+  await expect(page.locator("#sequence-flow option")).toHaveCount(0);
 });

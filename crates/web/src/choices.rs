@@ -16,6 +16,9 @@ const SLOTS: [Slot; 7] = [
     Slot::SynLoss,
 ];
 
+/// First windows that are offered: ten segments (RFC 6928), and those of earlier senders.
+const FIRST_WINDOWS: [&str; 5] = ["iw10", "iw4", "iw3", "iw2", "iw1"];
+
 /// The name of `variant` under `profile`, and for each slot its `word`, null without a jump, and the `words` of the registry: with each the
 /// name that it would give, or the reason for which it is refused beside the other choices.
 ///
@@ -57,7 +60,12 @@ pub fn choices(variant: &str, profile: &str) -> Result<Value, BadInput> {
                 }
             };
             let words = REGISTRY.iter().filter(|entry| entry.choice.slot() == *slot);
-            let words: Vec<Value> = words.map(|entry| row(entry.spelled(), entry.help)).collect();
+            let mut words: Vec<Value> = words.map(|entry| row(entry.spelled(), entry.help)).collect();
+            // A number of segments is a form and no word: the usual ones are offered.
+            let numbers = FORMS.iter().filter(|form| *slot == Slot::Window && form.slot == *slot);
+            for form in numbers {
+                words.extend(FIRST_WINDOWS.iter().map(|word| row((*word).to_owned(), form.help)));
+            }
             let forms = FORMS.iter().filter(|form| form.slot == *slot);
             let forms: Vec<Value> =
                 forms.map(|form| json!({ "form": form.text, "help": form.help })).collect();
@@ -116,6 +124,14 @@ mod tests {
         let growth = slot_of(&found, Slot::Growth);
         assert_eq!(row(&growth, "reno")["with"], "reno+sack+iw3");
         assert_eq!(slot_of(&found, Slot::Window)["without"], "cubic+sack");
+    }
+
+    #[test]
+    fn a_first_window_is_a_number_too() {
+        let found = choices("newreno+rfc3390", "rfc").unwrap();
+        let window = slot_of(&found, Slot::Window);
+        assert_eq!(row(&window, "iw10")["with"], "newreno+iw10");
+        assert_eq!(row(&window, "rfc3390")["with"], "newreno+rfc3390");
     }
 
     #[test]

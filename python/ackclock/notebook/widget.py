@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anywidget
 import traitlets
@@ -45,8 +45,13 @@ class View(anywidget.AnyWidget):
     height = traitlets.Int(720).tag(sync=True)
 
     def __init__(self, run: Run, *, height: int = 720) -> None:
+        texts: object = getattr(run, "scenario_texts", None)
+        if not isinstance(texts, list | tuple):
+            raise BadInput(f"show: found {type(run).__name__}, expected a run")
         if len(run.scenario_texts) != 1:
             raise BadInput("show: expected one run, not many")
+        if isinstance(height, bool) or not isinstance(cast("object", height), int) or height < 1:
+            raise BadInput(f"show: height: found {height!r}, expected a number of pixels")
         self._esm = _bundled("view.js")
         self._css = _bundled("view.css")
         self._scenario = run.scenario_texts[0]

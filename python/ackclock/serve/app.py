@@ -12,6 +12,7 @@ import hmac
 import json
 import mimetypes
 import threading
+import traceback
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import wraps
 from pathlib import Path
@@ -20,6 +21,7 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response, WebSocket
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.websockets import WebSocketDisconnect
 
@@ -40,6 +42,7 @@ _ASKED = {"about", "read", "write", "choices", "segments", "capture"}
 _LOOK_S = 0.2
 
 _BYTES = "application/octet-stream"
+_MOST_DIGITS = 12
 
 
 class _NotFoundError(Exception):
@@ -65,7 +68,13 @@ def _line(status: int, text: object) -> Response:
 def _refusal(error: Exception) -> Response:
     """Return the line of an error, with its status."""
     text = str(error)
-    status = next(status for kind, status in _STATUS.items() if isinstance(error, kind))
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), None)
+    if status is None:
+        # The error is a fault of ours: the terminal has all of it, the page a line.
+        traceback.print_exception(error)
+        return _line(
+            500, f"a fault of Ackclock's ({type(error).__name__}: {text}); please report it"
+        )
     if isinstance(error, TooManyError):
         text = "too many runs are under way: wait for some, or cancel them"
     if isinstance(error, OutsideError) and "no such" in text:
@@ -76,13 +85,13 @@ def _refusal(error: Exception) -> Response:
 def _told(
     answer: Callable[..., Awaitable[Response]],
 ) -> Callable[..., Awaitable[Response]]:
-    """Have a refusal be one line."""
+    """Have a refusal, and a fault, be one line."""
 
     @wraps(answer)
     async def lined(*given: Any, **named: Any) -> Response:
         try:
             return await answer(*given, **named)
-        except tuple(_STATUS) as error:
+        except Exception as error:  # noqa: BLE001 - the server goes on, and says what happened
             return _refusal(error)
 
     return lined
@@ -113,6 +122,7 @@ class Laboratory:
             lifespan=self._lifespan,
         )  # fmt: skip
         self._route(app)
+        app.add_exception_handler(HTTPException, _no_answer)
         self.app: App = Guard(cast("App", app), token, port, [self._files])
 
     @contextlib.asynccontextmanager
@@ -165,7 +175,7 @@ class Laboratory:
 
     async def _ask(self, request: Request) -> Response:
         asked = await _json(request)
-        if asked.get("do") not in _ASKED:
+        if str(asked.get("do")) not in _ASKED:
             raise BadInput(f"do: expected one of {', '.join(sorted(_ASKED))}")
         gone = threading.Event()
         answer = asyncio.ensure_future(self.jobs.ask(asked, gone))
@@ -180,7 +190,7 @@ class Laboratory:
     async def _begin(self, request: Request) -> Response:
         asked = await _json(request)
         text, on = asked.get("text"), asked.get("on", "sim")
-        if not isinstance(text, dict) or on not in {"sim", "live"}:
+        if not isinstance(text, dict) or str(on) not in {"sim", "live"}:
             raise BadInput("runs: expected `text` with `file` and `text`, and `on`: sim or live")
         given = cast("dict[str, Any]", text)
         job = await self.jobs.begin(
@@ -206,7 +216,11 @@ class Laboratory:
         if job.error is not None:
             raise BadInput(job.error)
         if job.result is None:
-            raise _NotFoundError(f"the run has no result: it is {job.state}")
+            raise _NotFoundError(
+                "the run's result was given up for later ones: run it again"
+                if job.state == "done"
+                else f"the run has no result: it is {job.state}"
+            )
         return Response(job.result, media_type=_BYTES)
 
     async def _cancel(self, name: str) -> Response:
@@ -220,9 +234,13 @@ class Laboratory:
             await socket.close(1008, "no such run")
             return
         await socket.accept()
-        begin = socket.query_params.get("from", "0")
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-            await _tell(socket, job, int(begin) if begin.isdecimal() else 0)
+            try:
+                begin = _count("from", socket.query_params.get("from", "0"))
+            except BadInput as error:
+                await socket.close(1008, str(error))
+                return
+            await _tell(socket, job, begin)
             await socket.close()
 
     async def _folder(self) -> Response:
@@ -240,14 +258,13 @@ class Laboratory:
     async def _rows(self, request: Request) -> Response:
         asked = request.query_params
         path = self._served.inside(asked.get("path", ""))
-        begin = asked.get("begin", "0")
         found = await run_in_threadpool(
             stores.rows,
             self._served,
             path,
             asked.get("table", "cells"),
             asked.get("where", ""),
-            int(begin) if begin.isdecimal() else 0,
+            _count("begin", asked.get("begin", "0")),
         )
         return JSONResponse(found)
 
@@ -294,6 +311,22 @@ async def _tell(socket: WebSocket, job: Job, begin: int) -> None:
         if over and at >= len(job.parts):
             return
         await changed.wait()
+
+
+def _count(name: str, text: str) -> int:
+    """Return a number of rows or parts."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise BadInput(f"{name}: `{text[:20]}`, expected a number of at most {_MOST_DIGITS} digits")
+    return int(text)
+
+
+async def _no_answer(request: Request, error: Exception) -> Response:
+    """Return the line of an address, or of a method, that there is not."""
+    status = error.status_code if isinstance(error, HTTPException) else 404
+    path = quote(request.url.path[:100])
+    if status == 405:
+        return _line(405, f"{request.method} is not answered at `{path}`")
+    return _line(status, f"there is nothing at `{path}`")
 
 
 async def _json(request: Request) -> dict[str, Any]:

@@ -26,6 +26,8 @@ _MOST_ROWS = 400_000
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _RAW, _ETHERNET = 101, 1
 _TCP = 6
+#: Times beyond this are times of day.
+_LONGEST_S = 1e6
 #: Bits of TCP's header and those of a row: SYN, ACK, FIN, RST, ECE, CWR.
 _BITS = (0x02, 0x10, 0x01, 0x04, 0x40, 0x80)
 
@@ -57,14 +59,18 @@ def segments(path: Path) -> bytes:
     flows: dict[frozenset[tuple[bytes, int]], _Flow] = {}
     names: list[str] = []
     rows = array("d")
+    whole = True
     try:
         for time_s, packet in _packets(data):
             if len(rows) >= _MOST_ROWS * len(COLUMNS):
+                whole = False
                 break
             rows.extend(_row(time_s, packet, flows, names))
     except (struct.error, IndexError):
-        raise BadInput(f"{path.name}: the capture is damaged") from None
-    whole = len(rows) < _MOST_ROWS * len(COLUMNS)
+        # Whoever wrote it was interrupted: its beginning is a capture.
+        whole = False
+        if not rows:
+            raise BadInput(f"{path.name}: the capture is damaged") from None
     return _answer(names, path.stem, rows, whole=whole)
 
 
@@ -86,7 +92,8 @@ def _packets(data: bytes) -> Iterator[tuple[float, bytes]]:
     """Yield the time of each packet, in seconds, and its bytes from IP's header on."""
     kinds: list[tuple[int, float]] = []
     at = 0
-    while at + 12 <= len(data):
+    begin_s: int | None = None
+    while at < len(data):
         block, length = struct.unpack_from("<II", data, at)
         if length < 12 or at + length > len(data):
             raise IndexError
@@ -104,7 +111,11 @@ def _packets(data: bytes) -> Iterator[tuple[float, bytes]]:
                 packet = packet[14:]
             elif kind != _RAW:
                 continue
-            yield ((high << 32) | low) * unit, packet
+            time_s = ((high << 32) | low) * unit
+            if begin_s is None:
+                # Times of day have no digits left for microseconds: they count from the first.
+                begin_s = int(time_s) if time_s > _LONGEST_S else 0
+            yield ((high << 32) | low) * unit - begin_s, packet
 
 
 def _resolution(body: bytes) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
@@ -80,7 +82,10 @@ class Served:
             raise OutsideError(f"`{shown}` lies outside of the folder that is served")
         try:
             path = (self.root / name).resolve()
-        except (OSError, RuntimeError):
+            # A name may be one that no file can have.
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                path.stat()
+        except (OSError, RuntimeError, ValueError):
             raise OutsideError(f"`{shown}`: no such file") from None
         if not path.is_relative_to(self.root):
             raise OutsideError(f"`{shown}` lies outside of the folder that is served")
@@ -123,15 +128,14 @@ class Served:
             for name in files:
                 full = f"{below}/{name}" if below else name
                 if name.endswith(".pcapng"):
-                    size = (path / name).stat().st_size
-                    found.captures.append({"path": full, "bytes": size})
+                    found.captures.append({"path": full, "bytes": _bytes(path / name)})
                 elif name.endswith(".toml"):
                     (found.plans if _is_plan(path / name) else found.scenarios).append(full)
         found.reports.sort(key=lambda row: -row["changed"])
         return found
 
     def _walk(self) -> Iterator[tuple[Path, list[str], list[str]]]:
-        """Yield each folder with the names in it, without hidden ones and links."""
+        """Yield each folder with the names in it, without hidden ones, links, devices and pipes."""
         for at, folders, files in os.walk(self.root):
             path = Path(at)
             depth = len(path.relative_to(self.root).parts)
@@ -139,7 +143,23 @@ class Served:
             if depth >= _DEEPEST:
                 folders.clear()
             plain = [name for name in sorted(files) if not name.startswith(".")]
-            yield path, folders, [name for name in plain if not (path / name).is_symlink()]
+            yield path, folders, [name for name in plain if _is_regular(path / name)]
+
+
+def _is_regular(path: Path) -> bool:
+    """Return True for a file that can be read to its end: a pipe would be waited for."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _bytes(path: Path) -> int:
+    """Return the size of a file; none of one that has gone meanwhile."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _about_report(path: Path) -> dict[str, Any]:

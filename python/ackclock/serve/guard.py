@@ -7,6 +7,8 @@ the link has once and a cookie from then on.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hmac
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
@@ -17,6 +19,9 @@ __all__ = ["MOST_BYTES", "App", "Guard", "TooMuchError"]
 
 #: The most bytes of a request.
 MOST_BYTES = 10_000_000
+#: The most bytes, and seconds, for which a request that is refused is listened to.
+_MOST_DRAINED = 1_000_000_000
+_PATIENCE_S = 5.0
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -132,7 +137,7 @@ class Guard:
             if message["type"] == "http.request":
                 read += len(message.get("body", b""))
                 if read > MOST_BYTES:
-                    raise TooMuchError(_too_much("of more"))
+                    raise TooMuchError(_too_much(f"of more than {MOST_BYTES:,} bytes"))
             return message
 
         async def sealed(message: Message) -> None:
@@ -168,17 +173,33 @@ def _plain(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text[:100])
 
 
+async def _drain(receive: Receive) -> None:
+    """Throw the rest of a request away, up to a length that only a mistake has."""
+    read = 0
+    while read < _MOST_DRAINED:
+        message = await receive()
+        read += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+
+
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, line: str) -> None:
     if scope["type"] == "websocket":
         # Closing before it is accepted is an answer 403 of HTTP.
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": line[:120]})
         return
+    body = f"{line}\n".encode()
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
-        # The rest of the body is not read.
+        (b"content-length", str(len(body)).encode()),
         (b"connection", b"close"),
         *_HEADERS,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": f"{line}\n".encode()})
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    # Whoever still sends when the connection is closed would lose the line with it.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_S):
+            await _drain(receive)
+    await send({"type": "http.response.body", "body": b""})

@@ -58,13 +58,15 @@ def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((_HOST, port))
+            # The link works from the moment that it is told.
+            listening.listen()
         except OSError as error:
             raise BadInput(f"--port: {port}: {error.strerror}") from None
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
         laboratory = Laboratory(folder, token, port)
         config = uvicorn.Config(
-            laboratory.app, access_log=False, log_level="error", server_header=False,
+            laboratory.app, access_log=False, log_level="critical", server_header=False,
             lifespan="on", timeout_graceful_shutdown=_GRACE_S, ws="websockets-sansio",
             ws_max_size=65_536,
         )  # fmt: skip

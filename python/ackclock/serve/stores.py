@@ -26,10 +26,18 @@ def _read(served: Served, path: Path) -> SweepResults:
 
     if (path / "plan.json").is_file():
         check_plan(served, path / "plan.json")
-    found = results(path)
-    if not all(part.resolve().is_relative_to(served.root) for part in path.rglob("*.parquet")):
-        raise OutsideError(f"`{path.name}` has links to files outside of the folder that is served")
-    return found
+    for part in path.rglob("*.parquet"):
+        if not part.resolve().is_relative_to(served.root):
+            raise OutsideError(
+                f"`{path.name}` has links to files outside of the folder that is served"
+            )
+        if not part.is_file():
+            raise BadInput(f"{path.name}: `{part.name}` is no file")
+    try:
+        return results(path)
+    except BadInput as error:
+        # The page knows the folder's files by their names in it.
+        raise BadInput(str(error).replace(f"{served.root}/", "")) from None
 
 
 def about(served: Served, path: Path) -> dict[str, Any]:
@@ -79,7 +87,7 @@ def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict
         try:
             frame = frame.filter(pl.sql_expr(where))
         except (pl.exceptions.PolarsError, TypeError) as error:
-            raise BadInput(f"where: {str(error).splitlines()[0]}") from None
+            raise BadInput(f"where: {_first_sentence(error)}") from None
     shown = frame.slice(begin, _MOST_ROWS)
     return {
         "columns": shown.columns,
@@ -87,6 +95,14 @@ def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict
         "begin": begin,
         "of": frame.height,
     }
+
+
+def _first_sentence(error: Exception) -> str:
+    """Return what an error says; where its first line is a heading, its last line too."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
 
 
 def _plain(cell: object) -> object:

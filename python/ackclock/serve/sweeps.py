@@ -9,7 +9,7 @@ import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
 from ackclock._sql import OPENS
@@ -17,6 +17,9 @@ from ackclock.errors import BadInput
 from ackclock.serve import tied
 from ackclock.serve.folder import Served
 from ackclock.serve.jobs import ForbiddenError
+
+if TYPE_CHECKING:
+    from ackclock.sweeps import Plan
 
 __all__ = ["Sweeps", "check_plan"]
 
@@ -30,6 +33,7 @@ class _Sweep:
     plan: str
     process: subprocess.Popen[str]
     errors: str | None = None
+    stopped: bool = False
 
 
 class Sweeps:
@@ -55,15 +59,13 @@ class Sweeps:
         ForbiddenError
             The plan asks for more than simulations.
         """
-        from ackclock.sweeps import Plan  # noqa: PLC0415 - takes half a second
-
         file = self._served.inside(plan)
         into = self._served.inside(store)
         if not store or into == self._served.root:
             raise BadInput("store: expected the name of a folder")
-        check_plan(self._served, file)
-        read = Plan.from_file(file)
-        if read.on != "sim" or read.study or read.laws:
+        store = into.relative_to(self._served.root).as_posix()
+        read = check_plan(self._served, file)
+        if read is None or read.on != "sim" or read.study or read.laws:
             raise ForbiddenError(
                 "the page runs sweeps of simulations; use `ackclock sweep` for others"
             )
@@ -94,7 +96,7 @@ class Sweeps:
         code = one.process.poll()
         if code is not None and one.errors is None:
             said = one.process.communicate()[1].strip().splitlines()
-            one.errors = said[-1] if said and code not in {0, 130} else ""
+            one.errors = said[-1] if said and code != 0 and not one.stopped else ""
         return {
             "store": store, "plan": one.plan, "running": code is None, "error": one.errors or None,
         }  # fmt: skip
@@ -104,6 +106,7 @@ class Sweeps:
         one = self._known.get(store)
         if one is None:
             return False
+        one.stopped = True
         _end(one.process)
         return True
 
@@ -117,8 +120,8 @@ class Sweeps:
 _FILES = ("file", "series", "quantiles", "times_ms", "delays_ms", "bytes")
 
 
-def check_plan(served: Served, file: Path) -> None:
-    """Refuse a plan that would read files outside of the folder.
+def check_plan(served: Served, file: Path) -> Plan | None:
+    """Return a plan, and refuse one that would read files outside of the folder; of a study none.
 
     Raises
     ------
@@ -132,9 +135,11 @@ def check_plan(served: Served, file: Path) -> None:
         plan = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{file.name}: {error}") from None
+    if not isinstance(plan, dict):
+        raise BadInput(f"{file.name}: expected a table with the keys of a plan")
     if plan.get("study"):
         # The scenarios of a study's readings are the study's own.
-        return
+        return None
     scenario = plan.get("scenario")
     folder = file.parent
     if isinstance(scenario, str):
@@ -149,21 +154,32 @@ def check_plan(served: Served, file: Path) -> None:
     error = json.loads(answer[4 : 4 + length]).get("error")
     if error is not None:
         raise BadInput(error)
-    if OPENS.search(json.dumps(plan)) or _names_a_file(plan.get("axes")):
+    from ackclock.sweeps import Plan  # noqa: PLC0415 - takes half a second
+
+    try:
+        read = Plan.from_file(file)
+    except BadInput as error:
+        raise BadInput(str(error).replace(f"{served.root}/", "")) from None
+    settings = (
+        each for axis in read.axes for label in axis.levels or () for each in axis.settings(label)
+    )
+    if OPENS.search(json.dumps(plan)) or any(_names_a_file(*each) for each in settings):
         raise ForbiddenError(
             f"{file.name}: its axes or values would read files; use `ackclock sweep`"
         )
+    return read
 
 
-def _names_a_file(axes: object) -> bool:
-    """Return True if settings of a plan put the name of a file into a scenario."""
-    if isinstance(axes, dict):
-        pairs = cast("dict[str, object]", axes).items()
-        return any(
-            (key.rpartition(".")[2] in _FILES and _has_text(value)) or _names_a_file(value)
-            for key, value in pairs
-        )
-    return isinstance(axes, list) and any(map(_names_a_file, cast("list[object]", axes)))
+def _names_a_file(key: str, value: object) -> bool:
+    """Return True if a setting of a plan puts the name of a file into a scenario."""
+    if key.rpartition(".")[2].strip("\"' ") in _FILES and _has_text(value):
+        return True
+    if isinstance(value, dict):
+        pairs = cast("dict[str, object]", value).items()
+        return any(_names_a_file(name, each) for name, each in pairs)
+    return isinstance(value, list) and any(
+        _names_a_file("", each) for each in cast("list[object]", value)
+    )
 
 
 def _has_text(value: object) -> bool:
