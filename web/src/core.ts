@@ -141,7 +141,6 @@ export interface Ask {
 
 type Place = [number, number];
 
-/** The header of an answer, and where its buffers begin. */
 /** Whole numbers beyond 2^53, as seeds may be, keep all their digits. */
 function whole(_: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
@@ -157,6 +156,7 @@ export function asJson(request: unknown): string {
   });
 }
 
+/** The header of an answer, and where its buffers begin. */
 export function open(bytes: ArrayBuffer): { header: Tree; behind: number } {
   const length = new DataView(bytes).getUint32(0, true);
   const text = new TextDecoder().decode(new Uint8Array(bytes, 4, length));

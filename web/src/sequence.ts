@@ -4,11 +4,11 @@ import type { Reason, Run, Segments } from "./core";
 import { el, style } from "./dom";
 import { type Entry, escaped, framed, legendOf } from "./download";
 import { type Pen, SvgPen } from "./pen";
-import { short, time as timeText, volume } from "./quantity";
+import { short, volume } from "./quantity";
 import { causeOf, pageLink, rfcLink, type Send, type Story, storyOf, why } from "./why";
 
 const HEIGHT = 380;
-const LEFT = 64;
+const LEFT = 78;
 const BOTTOM = 26;
 const TOP = 10;
 
@@ -60,6 +60,12 @@ function ticks(low: number, high: number, count: number): number[] {
   const made: number[] = [];
   for (let at = Math.ceil(low / step) * step; at <= high; at += step) made.push(at);
   return made;
+}
+
+/** The digits after the point in which ticks differ from one another. */
+function digits(ticks: number[]): number {
+  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
+  return Math.max(0, Math.min(9, Math.ceil(-Math.log10(step) - 1e-6)));
 }
 
 export class Sequence {
@@ -146,7 +152,6 @@ export class Sequence {
     this.run = undefined;
     this.segments = undefined;
     this.story = undefined;
-    this.why = undefined;
     this.flows.replaceChildren();
     this.counter.textContent = "";
     this.says.textContent = text;
@@ -228,7 +233,7 @@ export class Sequence {
       el(
         "p",
         { class: "what" },
-        el("strong", {}, `${timeText(Number(send.time.toPrecision(6)))}: ${what}`),
+        el("strong", {}, `${Number(send.time.toFixed(6))} s: ${what}`),
         fate.length > 0 ? ` – ${fate.join(", ")}` : "",
       ),
       el("p", { class: "reason" }, reason.says, " ", ...link(reason)),
@@ -294,12 +299,10 @@ export class Sequence {
     if (!story) return;
     const seen = story.sends.filter((send) => send.time >= this.from && send.time <= this.to);
     const acks = story.acks.filter((ack) => ack.time >= this.from && ack.time <= this.to);
-    const low = Math.min(
-      ...seen.map((send) => send.seq),
-      ...acks.map((ack) => ack.ack),
-      Number.POSITIVE_INFINITY,
-    );
-    const high = Math.max(...seen.map((send) => send.end), ...acks.map((ack) => ack.ack), 0);
+    // Not by arguments of a call, of which there may be a hundred thousand here.
+    let [low, high] = [Number.POSITIVE_INFINITY, 0];
+    for (const send of seen) [low, high] = [Math.min(low, send.seq), Math.max(high, send.end)];
+    for (const ack of acks) [low, high] = [Math.min(low, ack.ack), Math.max(high, ack.ack)];
     if (!(high > low)) return;
     const x = (time: number) =>
       LEFT + ((time - this.from) / (this.to - this.from)) * (width - LEFT - 8);
@@ -310,21 +313,27 @@ export class Sequence {
     context.strokeStyle = of("--grid");
     context.fillStyle = of("--text");
     context.textBaseline = "middle";
-    for (const tick of ticks(this.from, this.to, width / 130)) {
+    const times = ticks(this.from, this.to, width / 130);
+    const seconds = digits(times);
+    for (const tick of times) {
       context.beginPath();
       context.moveTo(x(tick), TOP);
       context.lineTo(x(tick), HEIGHT - BOTTOM);
       context.stroke();
       context.textAlign = "center";
-      context.fillText(`${Number(tick.toPrecision(6))} s`, x(tick), HEIGHT - BOTTOM / 2);
+      context.fillText(`${tick.toFixed(seconds)} s`, x(tick), HEIGHT - BOTTOM / 2);
     }
-    for (const tick of ticks(low, high, 6)) {
+    const numbers = ticks(low, high, 6);
+    const unit = high >= 1e6 ? 1e6 : high >= 1e3 ? 1e3 : 1;
+    const places = digits(numbers.map((tick) => tick / unit));
+    const name = { 1: "B", 1e3: "kB", 1e6: "MB" }[unit];
+    for (const tick of numbers) {
       context.beginPath();
       context.moveTo(LEFT, y(tick));
       context.lineTo(width, y(tick));
       context.stroke();
       context.textAlign = "right";
-      context.fillText(volume(tick), LEFT - 6, y(tick));
+      context.fillText(`${(tick / unit).toFixed(places)} ${name}`, LEFT - 6, y(tick));
     }
     context.save();
     context.beginPath();

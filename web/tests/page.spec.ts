@@ -162,6 +162,7 @@ test("files are downloaded", async ({ page }) => {
   }
   await page.locator("#tab-segments").click();
   await expect(page.locator("#why")).toContainText("SYN");
+  await page.locator(".menu summary").click();
   const coming = page.waitForEvent("download");
   await page.locator("#save-svg").click();
   const stream = await (await coming).createReadStream();
