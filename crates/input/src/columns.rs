@@ -216,7 +216,8 @@ fn load(
     folder: Folder<'_>,
 ) -> Result<Vec<Value>, Fault> {
     if cfg!(target_family = "wasm") {
-        let message = format!("`{name}`: a page reads no files, expected the numbers in their place");
+        let message =
+            format!("`{name}`: a page reads no files, expected the numbers in their place");
         return Err(Fault::new(key, message));
     }
     let Some(path) = folder.find(name) else {

@@ -152,7 +152,7 @@ pub struct SentSegment {
 pub struct Givers(Vec<Reasons>);
 
 impl Givers {
-    /// So many hosts.
+    /// Makes the reasons of so many hosts.
     pub fn new(hosts: usize) -> Self {
         Self(vec![Reasons::default(); hosts])
     }

@@ -3,8 +3,10 @@
 
 use ackclock_sim::scenario::{Flow, Scenario};
 use ackclock_sim::{Names, Reason, Sending};
+use ackclock_tcp::event::Established;
 use ackclock_tcp::growth::{AnyGrowth, Growth as _, GrowthChoice};
 use ackclock_tcp::variant::{Part, Slot};
+use ackclock_tcp::words::Choice as _;
 use ackclock_tcp::{JumpChoice, Parts, WindowChoice};
 use serde_json::{Value, json};
 
@@ -32,20 +34,8 @@ impl Told {
     }
 }
 
-/// The laws of which an RFC has the growth after slow start: their words, with the argument where it matters.
-const LAWS: [(&str, Rfc); 11] = [
-    ("tahoe(bytes)", (5681, "3.1")),
-    ("newreno", (5681, "3.1")),
-    ("reno", (5681, "3.1")),
-    ("reno(rfc5681)", (5681, "3.1")),
-    ("cubic(rfc9438)", (9438, "4")),
-    ("cubic", (9438, "4")),
-    ("dctcp(rfc8257)", (8257, "3.3")),
-    ("dctcp", (8257, "3.3")),
-    ("highspeed", (3649, "5")),
-    ("highspeed(rfc3649)", (3649, "5")),
-    ("ledbat", (6817, "2.4")),
-];
+/// The sections in which RFCs that are the source of a law have its growth after slow start.
+const SECTIONS: [Rfc; 5] = [(3649, "5"), (5681, "3.1"), (6817, "2.4"), (8257, "3.3"), (9438, "4")];
 
 /// The facts of a sender that its reasons are told by.
 #[derive(Debug)]
@@ -59,6 +49,10 @@ pub struct Teller {
     owns_slow_start: bool,
     /// It models the path, and its window alone rules repairs.
     models: bool,
+    /// It gives a pacing rate.
+    paces: bool,
+    /// The section that has its growth, if its source is an RFC.
+    growth: Option<Rfc>,
     recovery: String,
     idle: String,
     syn_loss: String,
@@ -91,13 +85,19 @@ impl Teller {
     }
 
     fn new(parts: Parts, law: &str) -> Self {
-        let owns = parts.growth.about().owns;
+        let about = parts.growth.about();
+        let source = about.source.strip_prefix("RFC ");
+        let source: Option<u16> = source.and_then(|number| number.parse().ok());
+        let mut growth = AnyGrowth::new(parts.growth);
+        growth.on_established(&Established { srtt: None, seed: 0 });
         Self {
             law: law.to_owned(),
-            page: page_of(parts.growth, law),
+            page: page_of(parts.growth),
             slow_start: Part::SlowStart(parts.slow_start).spelled(),
-            owns_slow_start: owns.iter().any(|(slot, _)| *slot == Slot::SlowStart),
-            models: AnyGrowth::new(parts.growth).models_path(),
+            owns_slow_start: about.owns.iter().any(|(slot, _)| *slot == Slot::SlowStart),
+            models: growth.models_path(),
+            paces: growth.pacing_rate().is_some(),
+            growth: SECTIONS.into_iter().find(|(number, _)| Some(*number) == source),
             recovery: Part::Recovery(parts.recovery).spelled(),
             idle: Part::Idle(parts.idle).spelled(),
             syn_loss: Part::SynLoss(parts.syn_loss).spelled(),
@@ -146,7 +146,7 @@ impl Teller {
                 None,
                 "flow-control",
             ),
-            Reason::Pacing if self.paces() => Told::new(
+            Reason::Pacing if self.paces => Told::new(
                 format!("{law} paces: the time of this segment at its rate has come."),
                 None,
                 page,
@@ -167,19 +167,6 @@ impl Teller {
             Reason::SlowStart => self.slow_start(past),
             Reason::Window => self.avoidance(),
         }
-    }
-
-    /// True if the law gives a pacing rate.
-    fn paces(&self) -> bool {
-        matches!(
-            self.parts.growth,
-            GrowthChoice::Bbr(_)
-                | GrowthChoice::Bbr1(_)
-                | GrowthChoice::Copa(_)
-                | GrowthChoice::C4(_)
-                | GrowthChoice::Rcp(_)
-                | GrowthChoice::Playout(_)
-        )
     }
 
     fn again(&self, sending: &Sending, past: Past) -> Told {
@@ -432,13 +419,11 @@ impl Teller {
             );
             return Told::new(says, None, &self.page);
         }
-        let is_linux = self.parts.growth.about().is_linux();
-        let rfc = LAWS.iter().find(|(word, _)| law == word).map(|(_, rfc)| *rfc);
         Told::new(
             format!(
                 "Congestion avoidance: an ACK came, and the window of {law} has room for this segment."
             ),
-            rfc.filter(|_| !is_linux),
+            self.growth,
             &self.page,
         )
     }
@@ -450,15 +435,15 @@ fn page_of_recovery(word: &str) -> &str {
 }
 
 /// The page of a law.
-fn page_of(growth: GrowthChoice, law: &str) -> String {
-    let word = law.split('(').next().unwrap_or_default();
-    match word {
-        "newreno" => "reno".to_owned(),
-        "ccpd" => "ccp".to_owned(),
-        "cubic" if growth.about().is_linux() => "cubic-linux".to_owned(),
-        "" => "README".to_owned(),
-        _ => word.to_owned(),
+fn page_of(growth: GrowthChoice) -> String {
+    let about = growth.about();
+    if !about.page.is_empty() {
+        return about.page.to_owned();
     }
+    let kind = std::mem::discriminant(&growth);
+    let first = GrowthChoice::rows().iter().find(|row| std::mem::discriminant(&row.choice) == kind);
+    // A visitor's law has no row.
+    first.map_or("README", |row| row.word).to_owned()
 }
 
 #[cfg(test)]

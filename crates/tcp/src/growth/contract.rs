@@ -213,6 +213,8 @@ pub enum Model {
 pub struct About {
     /// The document that describes it.
     pub source: &'static str,
+    /// The name of its page in docs/algorithms; empty if that is its first word.
+    pub page: &'static str,
     /// The name of its module in Linux; empty if Linux has none.
     pub linux: &'static str,
     /// The words that mean this law under the profile `linux`, where it is Linux's form of a law.
@@ -241,6 +243,7 @@ impl About {
     /// A law that goes with everything.
     pub const PLAIN: Self = Self {
         source: "",
+        page: "",
         linux: "",
         linux_form_of: &[],
         defaults: &[],

@@ -169,6 +169,7 @@ impl Described for CubicLinux {
 
 impl Law for CubicLinux {
     const ABOUT: About = About {
+        page: "cubic-linux",
         defaults: &[(ANY, "hystart"), (ANY, "linuxidle")],
         model: Some(Model::Cubic),
         ..About::linux("tcp_cubic.c of Linux 6.18", &["cubic"])

@@ -17,7 +17,7 @@ pub enum Reason {
     WindowProbe,
     /// The retransmission timer expired: the first segment that goes out again.
     Timeout,
-    /// What was outstanding when the timer expired counts as lost, and goes out again as the window lets it.
+    /// Data that was outstanding when the timer expired counts as lost, and goes out again as the window lets it.
     AfterTimeout,
     /// The first segment that goes out again for a loss that ACKs showed.
     FastRetransmit,
