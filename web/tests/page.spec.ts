@@ -125,7 +125,8 @@ test("segments are stepped through with their reasons", async ({ page }) => {
   await expect(why).toContainText("first window (iw10)");
   for (let n = 0; n < 10; n += 1) await page.locator("#step").click();
   await expect(why).toContainText("Slow start");
-  await expect(why.getByRole("link").first()).toHaveAttribute("href", /rfc5681#section-3\.1/);
+  // The sender is CUBIC, whose slow start is HyStart++.
+  await expect(why.getByRole("link").first()).toHaveAttribute("href", /rfc9406#section-4\.2/);
   await page.locator("#step-again").click();
   await expect(why).toContainText("sent again");
 });

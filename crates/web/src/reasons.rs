@@ -380,12 +380,16 @@ impl Teller {
             _ => false,
         };
         match &*self.slow_start {
-            "limited" => {
-                ("by as much, and by less beyond 100 segments", Some((3742, "2")), "hystart")
-            }
-            _ if limited => {
-                ("by as much, and by less beyond 100 segments", Some((3742, "2")), "hystart")
-            }
+            "limited" => (
+                "at most by a segment, and by less beyond 100 of them",
+                Some((3742, "2")),
+                "hystart",
+            ),
+            _ if limited => (
+                "at most by a segment, and by less beyond 100 of them",
+                Some((3742, "2")),
+                "hystart",
+            ),
             "standard" => (ONE, Some((5681, "3.1")), "start"),
             "abc" => ("by as much, at most two segments", Some((3465, "2.2")), "start"),
             "hystartpp" => ("until the delay grows", Some((9406, "4.2")), "hystart"),
