@@ -14,12 +14,15 @@ test.describe.configure({ mode: "serial" });
 test.skip(!existsSync(command), "the package is not installed in .venv (make build)");
 
 let server: ChildProcess;
+/** All servers that were begun; none outlives a test that failed. */
+const all: ChildProcess[] = [];
 let link = "";
 let folder = "";
 
 /** Begins a server of a folder, and returns it with its link. */
 async function serving(of: string): Promise<[ChildProcess, string]> {
   const begun = spawn(command, ["serve", of], { stdio: ["ignore", "pipe", "inherit"] });
+  all.push(begun);
   const found = await new Promise<string>((found, failed) => {
     let said = "";
     begun.stdout?.on("data", (text) => {
@@ -50,6 +53,7 @@ test.beforeAll(async () => {
 
 test.afterAll(async () => {
   await end(server, "SIGINT");
+  for (const each of all) each.kill("SIGKILL");
   rmSync(folder, { recursive: true });
 });
 
