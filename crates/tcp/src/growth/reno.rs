@@ -57,12 +57,8 @@ impl Described for Reno {
 }
 
 impl Law for Reno {
-    const ABOUT: About = About {
-        source: "RFC 5681",
-        page: "reno",
-        model: Some(Model::Reno),
-        ..About::PLAIN
-    };
+    const ABOUT: About =
+        About { source: "RFC 5681", page: "reno", model: Some(Model::Reno), ..About::PLAIN };
 
     fn make(_: RenoWord) -> Self {
         Self::default()
