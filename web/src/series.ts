@@ -103,11 +103,15 @@ export function panels(run: Run): Panel[] {
     const rows = flows.rowsOf("flow", flow);
     if (rows.length === 0) continue;
     const times = picked(flows, rows, "time_s");
+    // A connection that is not open has no window.
+    const windows = flows.numbers("cwnd_segments");
+    const open = rows.filter((row) => windows[row] !== 0);
+    const since = picked(flows, open, "time_s");
     const of = (label: string, column: string, factor = 1): Series => ({
       label,
       of: flow,
-      times,
-      values: picked(flows, rows, column, factor),
+      times: since,
+      values: picked(flows, open, column, factor),
       steps: true,
     });
     add("cwnd", of(`${flow}: cwnd`, "cwnd_segments"));

@@ -82,6 +82,7 @@ pub struct Sending {
 
 /// A sender between two segments.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on one another")]
 struct Look {
     limited_by: Limit,
     paced_at: Instant,
