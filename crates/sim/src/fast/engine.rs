@@ -392,23 +392,25 @@ impl<'o> Engine<'o> {
                 &mut self.state.run.objects,
             );
         }
-        let observed = !LOOKAHEAD && self.state.givers.has(h);
-        if observed {
+        if !LOOKAHEAD && self.state.givers.has(h) {
             self.give(now, h);
             host = &mut self.state.hosts[h];
-        }
-        while !observed {
-            let mut vacancy = self.network.vacancy();
-            let Some(beside) = host.endpoint.poll_transmit_into(now, &mut vacancy) else { break };
-            // Only a pure ACK answers one data packet and nothing else.
-            let echo = if beside.has_data {
-                Instant::NEVER
-            } else {
-                std::mem::replace(&mut host.echo, Instant::NEVER)
-            };
-            self.network.send::<LOOKAHEAD>(now, beside, host.flow, host.first_hop, echo);
-            if beside.is_last {
-                break;
+        } else {
+            loop {
+                let mut vacancy = self.network.vacancy();
+                let Some(beside) = host.endpoint.poll_transmit_into(now, &mut vacancy) else {
+                    break;
+                };
+                // Only a pure ACK answers one data packet and nothing else.
+                let echo = if beside.has_data {
+                    Instant::NEVER
+                } else {
+                    std::mem::replace(&mut host.echo, Instant::NEVER)
+                };
+                self.network.send::<LOOKAHEAD>(now, beside, host.flow, host.first_hop, echo);
+                if beside.is_last {
+                    break;
+                }
             }
         }
         let next = host.endpoint.wakes_at().min(host.app_at.unwrap_or(Instant::NEVER));
