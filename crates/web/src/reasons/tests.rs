@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 struct Row {
     time: f64,
     flow: usize,
-    seq: f64,
-    len: f64,
+    seq: usize,
+    len: usize,
     says: String,
     rfc: Option<(u64, String)>,
     page: Option<String>,
@@ -25,6 +25,11 @@ impl Row {
     fn on(&self, page: &str) -> bool {
         self.page.as_deref() == Some(page)
     }
+}
+
+/// A whole number that stands in a row.
+fn whole(number: f64) -> usize {
+    number.to_string().parse().unwrap()
 }
 
 /// The data that flows sent in a scenario, with the reasons; or the line that refuses it.
@@ -46,13 +51,13 @@ fn sent(scenario: &str) -> Result<Vec<Row>, String> {
     let rows = numbers.chunks(width).filter(|row| row[6] >= 0.0);
     Ok(rows
         .map(|row| {
-            let reason = &header["reasons"][row[6] as usize];
+            let reason = &header["reasons"][whole(row[6])];
             let rfc = reason["rfc"].as_array();
             Row {
                 time: row[0],
-                flow: row[1] as usize,
-                seq: row[3],
-                len: row[4],
+                flow: whole(row[1]),
+                seq: whole(row[3]),
+                len: whole(row[4]),
                 says: reason["says"].as_str().unwrap().to_owned(),
                 rfc: rfc.map(|of| (of[0].as_u64().unwrap(), of[1].as_str().unwrap().to_owned())),
                 page: reason["page"].as_str().map(str::to_owned),
@@ -184,7 +189,7 @@ fn no_reason_of_any_sender_names_an_rfc_that_it_does_not_follow() {
     let (pages, mut seen, mut faults) = (pages(), 0, BTreeSet::new());
     for profile in ["rfc", "linux", "ns2"] {
         let laws = REGISTRY.iter().filter(|row| row.choice.slot().to_string() == "growth");
-        let laws = laws.map(|row| row.spelled().to_owned());
+        let laws = laws.map(ackclock_tcp::words::Row::spelled);
         let others = REGISTRY.iter().filter(|row| row.choice.slot().to_string() != "growth");
         let others = others.flat_map(|row| {
             ["newreno", "cubic", "bbr"].map(|law| format!("{law}+{}", row.spelled()))
@@ -245,12 +250,12 @@ fn tahoe_goes_back_without_a_scoreboard_or_an_inflated_window() {
     let back = rows.iter().filter(|row| row.says.contains("go-back-N")).count();
     assert!(back > 10, "{back}");
     // What goes out again is told as that, and nothing else is.
-    let mut highest = 0.0;
+    let mut highest = 0;
     for row in &rows {
         let again = row.seq + row.len <= highest;
         let told = ["again", "goes back", "expired"].iter().any(|word| row.says.contains(word));
         assert_eq!(again, told, "{row:?}");
-        highest = f64::max(highest, row.seq + row.len);
+        highest = highest.max(row.seq + row.len);
     }
 }
 
@@ -280,11 +285,8 @@ fn each_recovery_tells_its_first_retransmission() {
         queue"#,
         );
         let path = path.replace(r#""12 packet" } }"#, r#""12 packet" }"#);
-        let path: String = path
-            .lines()
-            .filter(|line| !line.contains("access ="))
-            .map(|l| format!("{l}\n"))
-            .collect();
+        let lines: Vec<&str> = path.lines().filter(|line| !line.contains("access =")).collect();
+        let path = lines.join("\n");
         let path = path.split("[[event]]").next().unwrap().to_owned();
         for text in [lossy(variant, ""), path] {
             let rows = sent(&text).unwrap_or_else(|why| panic!("{why}: {text}"));
