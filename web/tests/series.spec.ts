@@ -1,22 +1,17 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "@playwright/test";
-import { createServer, type ViteDevServer } from "vite";
+import type { ViteDevServer } from "vite";
 import type * as Core from "../src/core";
 import type * as Series from "../src/series";
+import { compiling } from "./modules";
 
 let vite: ViteDevServer;
 let core: typeof Core;
 let series: typeof Series;
 
 test.beforeAll(async () => {
-  vite = await createServer({
-    configFile: false,
-    root: new URL("..", import.meta.url).pathname,
-    server: { middlewareMode: true, hmr: false, watch: null, ws: false },
-    optimizeDeps: { noDiscovery: true },
-    logLevel: "error",
-  });
+  vite = await compiling();
   core = (await vite.ssrLoadModule("/src/core.ts")) as typeof Core;
   series = (await vite.ssrLoadModule("/src/series.ts")) as typeof Series;
 });

@@ -1,19 +1,14 @@
 import { expect, test } from "@playwright/test";
-import { createServer, type ViteDevServer } from "vite";
+import type { ViteDevServer } from "vite";
 import type * as Core from "../src/core";
 import type * as Reasons from "../src/why";
+import { compiling } from "./modules";
 
 let vite: ViteDevServer;
 let reasons: typeof Reasons;
 
 test.beforeAll(async () => {
-  vite = await createServer({
-    configFile: false,
-    root: new URL("..", import.meta.url).pathname,
-    server: { middlewareMode: true, hmr: false, watch: null, ws: false },
-    optimizeDeps: { noDiscovery: true },
-    logLevel: "error",
-  });
+  vite = await compiling();
   reasons = (await vite.ssrLoadModule("/src/why.ts")) as typeof Reasons;
 });
 

@@ -74,7 +74,7 @@ fn engines_leave_the_same_of_any_scenario() {
         for observed in [false, true] {
             let [fast, reference] =
                 [Engine::Fast, Engine::Reference].map(|by| leaves(by, &scenario, observed));
-            // Who asks for reasons changes nothing.
+            // An observer that asks for reasons changes nothing.
             let run = alone.get_or_insert_with(|| fast[0].clone());
             assert!(*run == fast[0], "{seed}: an observer changes the run: {text}");
             for (a, b) in fast.iter().zip(&reference) {

@@ -249,7 +249,7 @@ fn tahoe_goes_back_without_a_scoreboard_or_an_inflated_window() {
     assert!(rows.iter().all(|row| !row.says.contains("larger until the repair")));
     let back = rows.iter().filter(|row| row.says.contains("go-back-N")).count();
     assert!(back > 10, "{back}");
-    // What goes out again is told as that, and nothing else is.
+    // Retransmissions, and nothing else, are told as such.
     let mut highest = 0;
     for row in &rows {
         let again = row.seq + row.len <= highest;
@@ -275,7 +275,7 @@ fn each_recovery_tells_its_first_retransmission() {
         ("newreno+prr", 6675, "5"),
         ("newreno+rack", 8985, "6.2"),
     ] {
-        // The same on a path of one link, which the sender's own queue leads to (issue: segments waited there).
+        // A path of one link has its queue at the sender, where segments wait.
         let path = lossy(variant, "").replace(
             r#"kind = "dumbbell"
         bottleneck = { rate = "5 Mbit/s", delay = "20 ms", queue"#,
@@ -339,7 +339,7 @@ fn a_jump_is_told_as_what_it_is() {
     // RFC 4782 §4.4 asks for limited slow start after it.
     let after = rows.iter().find(|row| row.says.contains("Slow start")).unwrap();
     assert!(after.cites(3742, "2"), "{after:?}");
-    // What was denied is no jump.
+    // A denied request is no jump.
     let denied = sent(&lossless("newreno+sack+quickstart(5.12Mbps)", "")).unwrap();
     assert!(denied[0].cites(3390, "1"), "{:?}", denied[0]);
 }
