@@ -1,8 +1,10 @@
 """Blocks on Dask workers: processes of this machine, or of many.
 
-A block is tried again where its worker dies; one that keeps failing is run cell by cell, and a cell
-that fails alone is reported as failed. If the scheduler goes away, the blocks under way are given
-out again once it is back. Results come to this process, which alone writes into the store.
+A block is tried again where it fails; one that keeps failing is run cell by cell, and a cell that
+fails alone is reported as failed. A worker that dies takes along the cells that wait at it: such
+cells are run once more in the end, with none beside them. If the scheduler goes away, the blocks
+under way are given out again once it is back. Results come to this process, which alone writes into
+the store.
 """
 
 from __future__ import annotations
@@ -63,10 +65,28 @@ class _Asked:
 
 @dataclass
 class _Crew:
-    """The blocks that are given out."""
+    """The blocks that are given out.
+
+    Attributes
+    ----------
+    given
+        Blocks under way.
+    again
+        Blocks to be tried again.
+    alone
+        Cells whose worker died, to be run when no other is under way.
+    tried_alone
+        The keys of those that were run so.
+    tries
+        The failures of blocks, by their keys.
+    ended
+        Set when a block ends.
+    """
 
     given: dict[Future[Part], Block] = field(default_factory=dict["Future[Part]", Block])
     again: list[Block] = field(default_factory=list[Block])
+    alone: list[Block] = field(default_factory=list[Block])
+    tried_alone: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     tries: dict[tuple[str, ...], int] = field(default_factory=dict[tuple[str, ...], int])
     ended: Event = field(default_factory=Event)
 
@@ -154,6 +174,9 @@ def _give(client: Client, work: Work, crew: _Crew, asked: _Asked) -> int:
     work.spread(cores, BLOCK_S)
     while len(crew.given) < max(_AHEAD * cores, 1):
         block = crew.again.pop() if crew.again else work.take()
+        if block is None and crew.alone and not crew.given:
+            block = crew.alone.pop()
+            crew.tried_alone.add(block.keys)
         if block is None:
             break
         try:
@@ -193,7 +216,10 @@ def _taken(plan: Plan, crew: _Crew) -> Iterator[Part]:
 
 
 def _failed(plan: Plan, crew: _Crew, block: Block, error: Exception) -> Iterator[Part]:
-    """Try a block again; then its cells by themselves; then give up a cell."""
+    """Try a block again; then its cells by themselves; then give up a cell.
+
+    A cell whose worker died may have waited there behind the one that killed it.
+    """
     tries = crew.tries.get(block.keys, 0) + 1
     crew.tries[block.keys] = tries
     killed = type(error).__name__ == "KilledWorker"
@@ -201,6 +227,8 @@ def _failed(plan: Plan, crew: _Crew, block: Block, error: Exception) -> Iterator
         crew.again.append(block)
     elif len(block) > 1:
         crew.again += block.split()
+    elif killed and block.keys not in crew.tried_alone:
+        crew.alone.append(block)
     else:
         why = "its worker died each time" if killed else f"{type(error).__name__}: {error}"
         yield lost(plan, block, " ".join(why.split()))
@@ -290,6 +318,8 @@ def _local(workers: int) -> Generator[Where]:
     made: Any = LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
         dashboard_address=cast("str", None), silence_logs=logging.CRITICAL,
+        # A block whose worker dies comes back at once: it is tried again here, cell by cell.
+        scheduler_kwargs={"allowed_failures": 0},
     )  # fmt: skip
 
     def revive() -> None:
