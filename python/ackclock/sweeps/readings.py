@@ -44,7 +44,7 @@ __all__ = ["Outcome", "Score", "changed", "named", "read", "run_one", "search_re
 FRESH = 1000
 _SHORT = re.compile("[0-9a-f]{6}")
 _MOST_ROUNDS = 6
-_BLOCK_S = 1.0
+_BLOCK_S = 2.0
 
 #: The score of a reading: means over its seeds of the values of its cells, in their order.
 Score = tuple[float, ...]

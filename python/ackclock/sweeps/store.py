@@ -232,14 +232,13 @@ class Writer(Store):
 
         With ``retry`` those that failed or came to a limit are not among them.
         """
-        for part in _parts(self._folder):
-            if part.name in self._known:
-                continue
+        # A list of names is cheap: this is asked at each block, of stores with thousands of parts.
+        for name in sorted(_names(self._folder) - self._known):
             try:
-                rows = _read_file(part, ["key", "status"])
+                rows = _read_file(self._folder / name, ["key", "status"])
             except FileNotFoundError:
                 continue
-            self._known.add(part.name)
+            self._known.add(name)
             if retry:
                 rows = rows.filter(pl.col("status").is_in(FINISHED))
             self._finished.update(rows["key"].to_list())
@@ -309,10 +308,22 @@ def _rows_of_cells(tables: Sequence[Path], cells: Sequence[Path]) -> pl.DataFram
 
 
 def _parts(folder: Path) -> list[Path]:
-    """Return the parts below a folder; a name with a dot first is an unfinished file's."""
-    if not is_there(folder):
+    """Return the parts in a folder, and in the folders of builds below it."""
+    if not folder.is_dir():
         return []
-    return sorted(part for part in folder.rglob("*.parquet") if not part.name.startswith("."))
+    folders = [folder, *sorted(each for each in folder.iterdir() if each.is_dir())]
+    return [each / name for each in folders for name in sorted(_names(each))]
+
+
+def _names(folder: Path) -> set[str]:
+    """Return the names of the parts in a folder; a dot first is an unfinished file's."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - a path object a part takes long
+    except FileNotFoundError:
+        return set()
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be read ({error.strerror})") from None
+    return {name for name in names if name.endswith(".parquet") and not name.startswith(".")}
 
 
 def _try(folder: Path) -> None:
