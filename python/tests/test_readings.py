@@ -6,6 +6,7 @@ import importlib
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -374,6 +375,20 @@ def test_the_documents_tell_what_was_found(key: str) -> None:
     assert sorted(told) == sorted(shares.get(claim.id, "not judged") for claim in of.claims)
     assert f"`{found.best}`" in page
     assert f"{found.tried:,} readings" in page
+
+
+def test_a_share_of_nothing_does_not_hold() -> None:
+    def share(found: Mapping[str, float]) -> list[Observation]:
+        return [Observation("lost", found["lost"] / found["sent"])]
+
+    relative = Predicate("share", "share", "share", ">=", 0.0, share)
+    claims = (Claim("losses", "losses", (relative,), lambda _: {}, lambda _: {}),)
+    of = replace(TOY, claims=claims, analyse=lambda _plan, _found, values: values)
+    of = replace(of, axes=(Axis("lost", "", "", {"1": 1}, "1", ""),
+                           Axis("sent", "", "", {"0": 0, "4": 4}, "4", "")))  # fmt: skip
+    (nothing,) = of.judge(None, {}, {"lost": "1", "sent": "0"})
+    (some,) = of.judge(None, {}, {"lost": "1", "sent": "4"})
+    assert (nothing.holds, nothing.observations, some.holds, some.worst) == (False, 0, True, 0.25)
 
 
 def test_an_unknown_study_is_refused() -> None:

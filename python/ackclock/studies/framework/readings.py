@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim
+from ackclock.studies.framework.claims import Claim, Predicate
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.study import P, T
 
@@ -158,18 +158,21 @@ class Readings(Generic[P, T]):
     def judge(self, plan: P, found: Mapping[str, pl.DataFrame], reading: Reading) -> list[Judged]:
         """Judge the finished parts of a run by every predicate as it stands."""
         results = self.analyse(plan, found, self.values(reading))
-        rows: list[Judged] = []
-        for claim in self.judged:
-            for name, predicate in zip(names(claim), claim.predicates, strict=True):
-                part = predicate.judge(results)
-                worst = part.worst
-                rows.append(
-                    Judged(
-                        claim.id, name, part.holds, len(part.passed), sum(part.passed),
-                        math.nan if worst is None else worst.value,
-                    )
-                )  # fmt: skip
-        return rows
+        return [
+            _judged(claim.id, name, predicate, results)
+            for claim in self.judged
+            for name, predicate in zip(names(claim), claim.predicates, strict=True)
+        ]
+
+
+def _judged(claim: str, name: str, predicate: Predicate[T], results: T) -> Judged:
+    try:
+        part = predicate.judge(results)
+    except ZeroDivisionError:
+        # Losses relative to none are no number: under such a reading the predicate does not hold.
+        return Judged(claim, name, holds=False, observations=0, passed=0, worst=math.nan)
+    worst = math.nan if part.worst is None else part.worst.value
+    return Judged(claim, name, part.holds, len(part.passed), sum(part.passed), worst)
 
 
 def names(claim: Claim[Any]) -> list[str]:
