@@ -27,6 +27,7 @@ __all__ = ["readings"]
 _SHOWN = 8
 #: The share of a time that goes into the samples; the rest is the local search and fresh seeds.
 _SAMPLES_SHARE = 0.6
+_MOST_SAMPLES = 10_000_000
 
 
 def readings(
@@ -65,9 +66,10 @@ def readings(
         typer.Option(metavar="READING", help="Run a reading by itself, and judge it."),
     ] = None,
     size: Annotated[
-        Literal["short", "long"], typer.Option(help="The size of what --run runs of the study.")
-    ] = "short",
-    seed: Annotated[int, typer.Option(min=0, help="The seed of --run.")] = 0,
+        Literal["short", "long"] | None,
+        typer.Option(help="The size of what --run runs of the study. Default: short."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The seed of --run. Default: 0.")] = None,
     threads: Annotated[
         int | None,
         typer.Option(min=1, max=MOST_THREADS, help="The runs at once. Default: one for each core."),
@@ -85,6 +87,8 @@ def readings(
         raise BadInput(f"{given[0]}: expected a study beside it")
     if len(given) > 1 and given != ["--dry-run", "--budget"]:
         raise BadInput(f"{given[1]}: stands beside {given[0]}, expected one of them")
+    if run is None and (size is not None or seed is not None):
+        raise BadInput(f"{'--seed' if size is None else '--size'}: expected --run beside it")
     if key is None:
         listed = studies.declared()
         if as_json:
@@ -97,7 +101,7 @@ def readings(
     if show is not None:
         _show(of, show, out, as_json=as_json)
     elif run is not None:
-        _run(of, run, out, size, seed, as_json=as_json)
+        _run(of, run, out, size or "short", seed or 0, as_json=as_json)
     elif dry_run:
         _dry_run(of, budget, threads, as_json=as_json)
     else:
@@ -108,17 +112,22 @@ def _samples(of: Readings[Any, Any], text: str | None, cell_s: float | None) -> 
     """Return the number of samples that a budget is; ``cell_s`` is asked for where it is a time."""
     if text is None:
         return of.budget.samples
-    if text.strip().isdigit():
-        if int(text) < 1:
-            raise BadInput(f"--budget: {text}, expected at least one sample")
-        return int(text)
+    if _is_number(text):
+        samples = int(text) if len(text.strip()) <= len(str(_MOST_SAMPLES)) else _MOST_SAMPLES + 1
+        if not 1 <= samples <= _MOST_SAMPLES:
+            raise BadInput(f"--budget: {text}, expected 1 to {_MOST_SAMPLES:,} samples, or a time")
+        return samples
     seconds = _core.seconds("--budget", text)
     assert cell_s is not None  # noqa: S101 - the caller has measured one
     return max(1, round(_SAMPLES_SHARE * seconds / cell_s))
 
 
 def _is_time(text: str | None) -> bool:
-    return text is not None and not text.strip().isdigit()
+    return text is not None and not _is_number(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.strip().isdecimal()
 
 
 def _measured(of: Readings[Any, Any], threads: int | None) -> float:
@@ -220,19 +229,23 @@ def _tried(of: Readings[Any, Any], out: Path) -> tuple[dict[str, dict[str, str]]
     path = out / "data" / "readings.parquet"
     if not path.is_file():
         return {}, pl.DataFrame(schema={"reading": pl.String, "choices": pl.String})
-    frame = pl.read_parquet(path)
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError):
+        raise BadInput(f"{path}: cannot be read as Parquet; the search makes it again") from None
     pairs = frame.select("reading", "choices").iter_rows()
     return {name: read(of, choices) for name, choices in pairs}, frame
 
 
 def _reading(of: Readings[Any, Any], text: str, out: Path) -> dict[str, str]:
+    from ackclock.studies.framework.found import found_in
     from ackclock.sweeps.readings import named, read
 
+    found = found_in(out) or found_in(of.folder)
+    if found is not None and found.study != of.key:
+        raise BadInput(f"{out}: holds the readings of {found.study}, expected those of {of.key}")
     known, _ = _tried(of, out)
-    if text.strip() == "best":
-        from ackclock.studies.framework.found import found_in
-
-        found = found_in(out) or found_in(of.folder)
+    if text.strip() == "best" or (found is not None and text.strip() == found.best):
         if found is None or not found.best:
             raise BadInput(f"best: nothing was searched in {out}, expected --out DIR of a search")
         # An axis that the study has had since then is as the study has it.

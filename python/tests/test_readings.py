@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -297,8 +298,59 @@ def test_a_folder_of_another_study_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_reading_that_was_not_tried_is_refused() -> None:
-    with pytest.raises(BadInput, match="`0123ab` was not tried in this search"):
-        readings.named(TOY, "0123ab", {})
+    with pytest.raises(BadInput, match="`0123ab4567`: no search is there, expected --out DIR"):
+        readings.named(TOY, "0123ab4567", {})
+    with pytest.raises(BadInput, match="`0123ab4567` was not tried in this search"):
+        readings.named(TOY, "0123ab4567", {"76543210ab": TOY.default})
+
+
+def test_ten_thousand_readings_have_ten_thousand_names() -> None:
+    # Six digits are 2^24 names: 3 of the 50 million pairs would be alike.
+    of = declaration("watanabe2013")
+    axes = [axis.labels for axis in of.axes]
+    drawn = itertools.islice(itertools.product(*axes), 0, 200_000, 20)
+    named = [readings.short_id(dict(zip(of.default, each, strict=True))) for each in drawn]
+    assert len(set(named)) == len(named) == 10_000
+
+
+def test_of_equal_readings_the_one_with_the_fewest_changes_is_first() -> None:
+    equal = (2.0, 5.0, 0.5)
+    much, little = readings.read(TOY, "a=3; b=yes"), readings.read(TOY, "b=yes")
+    assert readings.rank(TOY, little, equal) < readings.rank(TOY, much, equal)
+    assert readings.rank(TOY, much, (2.0, 6.0, 0.5)) < readings.rank(TOY, little, equal)
+
+
+@pytest.mark.usefixtures("toy")
+def test_a_sweep_into_the_store_of_a_search_is_refused(tmp_path: Path) -> None:
+    readings.search_readings("altman1997", tmp_path, samples=2)
+    with pytest.raises(BadInput, match="holds the readings of altman1997, expected another"):
+        ac.sweep(plan(seeds=1), tmp_path)
+
+
+def test_a_damaged_outcome_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text("{", encoding="utf-8")
+    with pytest.raises(BadInput, match=f"{FILE}: is no outcome of a search of readings"):
+        found_in(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--budget", "9999999999"], "--budget: 9999999999, expected 1 to 10,000,000 samples"),
+        (["--budget", "9" * 5000], "expected 1 to 10,000,000 samples, or a time"),
+        (["--budget", "0"], "--budget: 0, expected 1 to 10,000,000 samples, or a time"),
+        (["--budget", "²"], "--budget: `²`"),
+        (["--size", "long"], "--size: expected --run beside it"),
+        (["--seed", "3"], "--seed: expected --run beside it"),
+    ],
+)
+def test_what_a_search_does_not_take_is_refused(
+    words: list[str], said: str, ackclock: Callable[..., Answer]
+) -> None:
+    answer = ackclock("readings", "altman1997", *words)
+    assert answer.code == 2
+    assert said in answer.err
+    assert answer.err.count("\n") == 1
 
 
 def test_explained_variance() -> None:

@@ -11,7 +11,7 @@ import polars as pl
 
 from ackclock import _core
 from ackclock.studies.framework.found import Excluded, Found, Share, StatementFound, interval
-from ackclock.sweeps.readings import FRESH, Outcome, changed, scores, short_id
+from ackclock.sweeps.readings import FRESH, Outcome, changed, rank, scores, short_id
 from ackclock.sweeps.studies import SIZE
 
 __all__ = ["outcome", "tables"]
@@ -88,7 +88,9 @@ def _readings(found: Outcome) -> pl.DataFrame:
     seen: set[str] = set()
     for stage, cells in stages:
         counts = dict(cells.group_by("reading").len().iter_rows())
-        for name, score in sorted(scores(cells).items(), key=lambda e: ([-x for x in e[1]], e[0])):
+        found_ = scores(cells)
+        for name in sorted(found_, key=lambda e: rank(found.of, found.readings[e], found_[e])):
+            score = found_[name]
             if name in seen:
                 continue
             seen.add(name)

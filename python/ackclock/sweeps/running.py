@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 from ackclock._threads import expect_threads
@@ -41,6 +42,7 @@ def sweep(
     plan = Plan.of(plan).with_laws(laws or {})
     expect_threads(threads)
     cells = checked(plan)
+    _expect_no_readings(plan, out)
     with Writer(out, plan) as store:
         work = Work(store, store.keys(cells), retry=retry, progress=progress)
         if scheduler is None:
@@ -59,6 +61,15 @@ def sweep(
         with suppress(BadInput):
             found.store.compact()
     return found
+
+
+def _expect_no_readings(plan: Plan, out: str | os.PathLike[str]) -> None:
+    """Refuse the store of a search of readings, which would not know its plan again."""
+    if not Path(out, "plan.json").is_file():
+        return
+    other = Store(out).plan().study
+    if other and other != plan.study:
+        raise BadInput(f"{os.fspath(out)}: holds the readings of {other}, expected another folder")
 
 
 def checked(plan: Plan) -> Cells:

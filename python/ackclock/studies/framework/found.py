@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from ackclock.errors import BadInput
+
 __all__ = ["FILE", "Excluded", "Found", "Share", "StatementFound", "found_in", "interval"]
 
 FILE = "found.json"
@@ -151,11 +153,14 @@ def found_in(folder: Path) -> Found | None:
     path = folder / FILE
     if not path.is_file():
         return None
-    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    for name in ("statements", "predicates"):
-        kept[name] = tuple(_statement(**row) for row in kept[name])
-    kept["excluded"] = tuple(Excluded(**row) for row in kept["excluded"])
-    return Found(**kept)
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for name in ("statements", "predicates"):
+            kept[name] = tuple(_statement(**row) for row in kept[name])
+        kept["excluded"] = tuple(Excluded(**row) for row in kept["excluded"])
+        return Found(**kept)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        raise BadInput(f"{path}: is no outcome of a search of readings") from None
 
 
 def _statement(best: Mapping[str, int], own: Mapping[str, int], **row: Any) -> StatementFound:
