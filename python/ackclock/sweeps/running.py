@@ -18,6 +18,7 @@ from ackclock.sweeps.results import SweepResults
 from ackclock.sweeps.store import Store, Writer
 from ackclock.sweeps.values import Values
 from ackclock.sweeps.work import Progress, Work
+from ackclock.writing import is_there
 
 __all__ = ["checked", "sweep"]
 
@@ -65,7 +66,7 @@ def sweep(
 
 def _expect_no_readings(plan: Plan, out: str | os.PathLike[str]) -> None:
     """Refuse the store of a search of readings, which would not know its plan again."""
-    if not Path(out, "plan.json").is_file():
+    if not is_there(Path(out, "plan.json")):
         return
     other = Store(out).plan().study
     if other and other != plan.study:
