@@ -6,12 +6,14 @@ disk that is full, a device that is gone.
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import io
 import os
 import signal
 import sys
 import unicodedata
+from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self, cast
 
@@ -148,7 +150,22 @@ def main() -> NoReturn:
     interrupts.at_once = True
     if output is not None and output.has_failed():
         code = code or EXIT_FAILED
+    if code == EXIT_INTERRUPTED:
+        _leave()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave() -> NoReturn:
+    """End an interrupted process, though a law that never returns may still run on a thread.
+
+    Python would end that thread inside of the core, which aborts.
+    """
+    atexit._run_exitfuncs()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            with suppress(OSError, ValueError):
+                stream.flush()
+    os._exit(EXIT_INTERRUPTED)
 
 
 def _say_interrupted() -> int:

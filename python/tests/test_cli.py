@@ -298,6 +298,8 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(
             raise KeyboardInterrupt
 
     monkeypatch.setitem(sys.modules, "ackclock.cli", cast("ModuleType", Interrupted()))
+    # It would end this process at once.
+    monkeypatch.setattr(_entry, "_leave", lambda: None)
     before = signal.getsignal(signal.SIGINT)
     try:
         with pytest.raises(SystemExit) as left:

@@ -17,6 +17,9 @@ __all__ = ["Take", "cores", "run_local"]
 #: Returns the next block, of so many seconds; None if there is none left.
 Take: TypeAlias = Callable[[], Block | None]
 
+#: An interrupt is seen within this time, whatever the threads do.
+_WAKE_S = 0.2
+
 
 class _Stopped(Exception):  # noqa: N818 - no error: nobody waits for the block any more
     """The block is wanted no longer."""
@@ -59,7 +62,11 @@ class _Crew:
         """Yield parts until no block is left; raise what a thread could not go on with."""
         left = len(self._threads)
         while left:
-            result = self._results.get()
+            try:
+                # Polars lets the system resume a wait that a signal interrupts.
+                result = self._results.get(timeout=_WAKE_S)
+            except queue.Empty:
+                continue
             if isinstance(result, BaseException):
                 raise result
             if result is None:

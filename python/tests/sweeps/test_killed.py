@@ -207,6 +207,39 @@ def test_cells_that_kill_their_workers_are_told_and_the_others_run(
     assert found.frame["reason"].to_list() == [None] * 3 + ["its worker died each time"] * 3
 
 
+#: A law that never returns.
+ENDLESS = """
+import time
+import ackclock as ac
+
+
+class Endless(ac.Growth):
+    def on_ack(self, ack):
+        open("begun", "w").close()
+        while True:
+            time.sleep(0.1)
+
+    def on_congestion(self, congestion):
+        pass
+"""
+
+
+def test_a_law_that_never_returns_can_be_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS, encoding="utf-8")
+    endless = plan(axes={"flow.a.variant": ["endless"]}, seeds=1)
+    (tmp_path / "plan.json").write_text(json.dumps(endless), encoding="utf-8")
+    words = ["sweep", "plan.json", "--out", "store", "--law", "endless=endless.py"]
+    command = [sys.executable, "-c", "from ackclock._entry import main; main()", *words]
+    run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert told.decode().splitlines()[-1] == "ackclock: interrupted"
+
+
 def test_workers_go_when_their_sweep_is_killed(tmp_path: Path) -> None:
     run = started(tmp_path, "--scheduler", "local:2")
     wait_for_cells(tmp_path / "store", 20, run)
