@@ -277,6 +277,7 @@ def test_readings_are_read_from_texts() -> None:
     assert readings.read(TOY, "default") == {"a": "1", "b": "no", "c": "x", "d": "0"}
     reading = readings.read(TOY, "a=3; b = yes")
     assert readings.changed(TOY, reading) == "a=3; b=yes"
+    assert readings.read(TOY, "a=3; b=yes;") == reading
     assert readings.read(TOY, readings.changed(TOY, reading)) == reading
     for text, words in (
         ("e=1", "reading: `e` is no axis, expected one of a, b, c, d"),

@@ -235,7 +235,10 @@ def test_a_law_that_never_returns_can_be_interrupted(tmp_path: Path) -> None:
     while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=30)
+    try:
+        _, told = run.communicate(timeout=30)
+    finally:
+        run.kill()
     assert run.returncode == 130
     assert told.decode().splitlines()[-1] == "ackclock: interrupted"
 
