@@ -73,7 +73,7 @@ def pairwise(
             found = run(
                 variants, file, rate=rate, rtt=rtt, buffer=buffer, duration=duration,
                 profile=profile, repeat=repeat,
-                progress=lambda done, whole: status(f"{done} of {whole} runs"),
+                progress=lambda done, whole: status(f"pairs: {done} of {whole} runs"),
             )  # fmt: skip
         if folder is not None:
             drawn = _stage(folder, found, metric)

@@ -155,7 +155,7 @@ def _search(
     with Folder(out, "index.html"):
         pass
     samples = _samples(of, budget, _measured(of, threads) if _is_time(budget) else None)
-    with printing.status(f"readings of {of.key}") as status:
+    with printing.status(f"readings of {of.key}", printing.KEPT) as status:
 
         def told(stage: str, now: Progress) -> None:
             left = "" if now.left_s is None else f", {printing.span(now.left_s)} left"

@@ -73,7 +73,7 @@ def search(
         # A folder that cannot be written to is told before the search, and not after it.
         with Folder(corpus):
             pass
-    with printing.status(f"search {plan.stem}") as status:
+    with printing.status(f"search {plan.stem}", printing.KEPT) as status:
         found = run(
             read, out, scheduler=scheduler, threads=threads, laws=named_laws(law),
             progress=lambda now: status(

@@ -99,7 +99,7 @@ def suite(
             folder = held.enter_context(
                 Folder(out, "index.html", "suite.json", "suite.parquet", "suite.bib")
             )
-        with printing.status(f"suite {name}") as status:
+        with printing.status(f"suite {name}", None if out is None else printing.KEPT) as status:
             found = run_suite(
                 name,
                 variants,

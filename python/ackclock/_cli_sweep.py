@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["results", "sweep"]
 
 EXIT_FAILED = 1
-_TOLD_EVERY_S = 60.0
 _MOST_ROWS = 200
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="The plan, a TOML or JSON file.")]
@@ -98,24 +96,22 @@ def sweep(
 def told_progress(title: str) -> Generator[Callable[[Progress], None]]:
     """Say how far a sweep is: on a terminal by a bar, elsewhere a line a minute."""
     if not sys.stderr.isatty():
-        last = monotonic()
-
-        def tell(now: Progress) -> None:
-            nonlocal last
-            if monotonic() - last >= _TOLD_EVERY_S:
-                last = monotonic()
-                printing.say(f"{title}: {_progress_words(now)}")
-
-        yield tell
+        with printing.status(title, printing.KEPT) as line:
+            yield lambda now: line(f"{title}: {_progress_words(now)}")
         return
     from rich.progress import BarColumn, Progress as Bar, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
-    with Bar(*columns, console=printing.console(), transient=True) as bar:
-        task = bar.add_task(title, total=None, words="reading the plan")
-        yield lambda now: bar.update(
-            task, total=now.whole, completed=now.done, words=_progress_words(now)
-        )
+    bar = Bar(*columns, console=printing.console(), transient=True)
+    task = bar.add_task(title, total=None, words="reading the plan")
+    try:
+        with bar:
+            yield lambda now: bar.update(
+                task, total=now.whole, completed=now.done, words=_progress_words(now)
+            )
+    except KeyboardInterrupt:
+        printing.say(f"{title}: {bar.tasks[task].fields['words']}; {printing.KEPT}")
+        raise
 
 
 def _progress_words(now: Progress) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Column, Table
 
 __all__ = [
+    "KEPT",
     "console",
     "number",
     "output",
@@ -155,40 +156,64 @@ def tell(text: object) -> None:
     output().print(plain(text), soft_wrap=True, highlight=False)
 
 
-@contextmanager
-def status(text: str) -> Generator[Callable[[str], None]]:
-    """Say on a terminal what goes on, by a line that what is given replaces; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.text import Text
-
-    # A status reads text as markup, whatever its console does.
-    with console().status(Text(text)) as line:
-        yield lambda words: line.update(Text(words))
-
-
-#: A run whose output is no terminal says so often how far it is, in seconds.
+#: An interrupt says so of work that keeps its cells.
+KEPT = "what has ended is kept, and the same command goes on"
+#: Work whose output is no terminal says so often how far it is, in seconds.
 _TOLD_EVERY = 60.0
 
 
 @contextmanager
+def status(text: str, kept: str | None = None) -> Generator[Callable[[str], None]]:
+    """Say how far work is: on a terminal by a line that what is given replaces, else once a minute.
+
+    With ``kept`` an interrupt says how far it had come, and by these words what is kept of it.
+    """
+    reached = ""
+    try:
+        with _line(text) as line:
+
+            def tell(words: str) -> None:
+                nonlocal reached
+                reached = words
+                line(words)
+
+            yield tell
+    except KeyboardInterrupt:
+        if kept is not None and reached:
+            say(f"{reached}; {kept}")
+        raise
+
+
+@contextmanager
+def _line(text: str) -> Generator[Callable[[str], None]]:
+    if sys.stderr.isatty():
+        from rich.text import Text
+
+        # A status reads text as markup, whatever its console does.
+        with console().status(Text(text)) as line:
+            yield lambda words: line.update(Text(words))
+        return
+    last = monotonic()
+
+    def tell(words: str) -> None:
+        nonlocal last
+        if monotonic() - last >= _TOLD_EVERY:
+            last = monotonic()
+            print(f"ackclock: {plain(words)}", file=sys.stderr, flush=True)
+
+    yield tell
+
+
+@contextmanager
 def simulated(duration: str) -> Generator[Callable[[float], None]]:
-    """Say how far a simulation is: on a terminal at once, elsewhere a line a minute.
+    """Say how far a simulation is.
 
     The search for a rate is several runs; where the time falls, the next has begun.
     """
-    began = last = monotonic()
+    began = monotonic()
     whole_s = seconds_of(duration)
     reached = 0.0
     tries = 1
-
-    def notice(seconds: float) -> None:
-        nonlocal began, reached, tries
-        if seconds < reached:
-            began = monotonic()
-            tries += 1
-        reached = seconds
 
     def text(seconds: float) -> str:
         took = monotonic() - began
@@ -197,20 +222,14 @@ def simulated(duration: str) -> Generator[Callable[[float], None]]:
         what = f"simulating {duration}" if tries == 1 else f"searching the rate, run {tries}"
         return f"{what}: {100 * share:.0f} %{left}"
 
-    def tell(seconds: float) -> None:
-        nonlocal last
-        notice(seconds)
-        if monotonic() - last >= _TOLD_EVERY:
-            last = monotonic()
-            print(f"ackclock: {text(seconds)}", file=sys.stderr, flush=True)
-
-    if not sys.stderr.isatty():
-        yield tell
-        return
     with status(f"simulating {duration}") as update:
 
         def show(seconds: float) -> None:
-            notice(seconds)
+            nonlocal began, reached, tries
+            if seconds < reached:
+                began = monotonic()
+                tries += 1
+            reached = seconds
             update(text(seconds))
 
         yield show

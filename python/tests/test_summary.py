@@ -531,6 +531,31 @@ def test_the_search_for_a_rate_is_told_run_by_run(monkeypatch: pytest.MonkeyPatc
     assert told == ["ackclock: searching the rate, run 2: 50 %, 60 s left"]
 
 
+def test_an_interrupt_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    now = [0.0]
+    monkeypatch.setattr(_printing, "monotonic", lambda: now[0])
+    monkeypatch.setattr("builtins.print", lambda *words, **_: told.append(" ".join(words)))
+
+    def interrupted(kept: str | None, **at: float) -> None:
+        with _printing.status("x", kept) as tell:
+            for words, seconds in at.items():
+                now[0] = seconds
+                tell(f"x: {words}")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted("cells are kept", one=1.0, two=60.0, three=61.0)
+    assert told == ["ackclock: x: two", "ackclock: x: three; cells are kept"]
+    told.clear()
+    # Nothing is kept of the first, and the second had not begun.
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(None, one=62.0)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted("cells are kept")
+    assert told == []
+
+
 def test_a_summary_is_of_one_run(small: ac.Scenario) -> None:
     assert ac.simulate(small).summary()["flows"][0]["name"] == "a"
     runs = ac.simulate_many([small, dataclasses.replace(small, seed=2)])
