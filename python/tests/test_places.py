@@ -328,8 +328,8 @@ def test_an_interrupt_ends_the_wait_for_a_fifo(arguments: tuple[str, ...], work:
     os.mkfifo(work / "fifo.csv")
     child = started(work, *arguments)
     wait_until_it_waits(child.pid)
-    # 0.2 s, and what a busy machine takes to end a process.
-    assert interrupted_after_s(child) < 1.0
+    # It takes 0.2 s, and longer on a busy machine; without the interrupt it goes on for minutes.
+    assert interrupted_after_s(child) < 5.0
     assert not (work / "out").exists()
 
 
@@ -358,5 +358,5 @@ def test_a_scenario_makes_no_run_wait_for_a_fifo(
 def test_an_interrupt_ends_work_and_leaves_nothing(arguments: tuple[str, ...], work: Path) -> None:
     child = started(work, *arguments)
     wait_until_it_simulates(child.pid)
-    assert interrupted_after_s(child) < 1.0
+    assert interrupted_after_s(child) < 5.0
     assert not (work / "out").exists()
