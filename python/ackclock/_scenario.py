@@ -103,6 +103,9 @@ class ScenarioText(Table):
 #: The core takes less; of 4300 digits and more Python makes no text.
 _MOST_BITS = 1024
 _LONG_NUMBER = re.compile(r"\d{300}")
+#: Every tenth letter of such a number is a digit, too: it is looked for first, in a tenth of the
+#: time.
+_TENTHS = re.compile(r"\d{29}")
 
 
 def _to_json(table: Mapping[str, Any]) -> str:
@@ -111,8 +114,10 @@ def _to_json(table: Mapping[str, Any]) -> str:
     except (TypeError, ValueError) as error:
         key, why = _unwritten(table, "") or ("scenario", str(error))
         raise BadInput(f"{key}: {why}") from None
-    if _LONG_NUMBER.search(text) and (found := _unwritten(table, "")):
-        raise BadInput(": ".join(found))
+    if _TENTHS.search(text[::10]) and _LONG_NUMBER.search(text):
+        found = _unwritten(table, "")
+        if found:
+            raise BadInput(": ".join(found))
     return text
 
 

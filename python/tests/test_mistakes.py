@@ -372,3 +372,10 @@ def test_a_mistake_in_python_is_told_in_one_line(
 
 def test_there_are_a_hundred_mistakes() -> None:
     assert len(IN_FILES) + len(ON_THE_COMMAND_LINE) + len(IN_PYTHON) >= 150
+
+
+@pytest.mark.parametrize("before", range(10))
+def test_a_number_that_is_too_long_is_seen_wherever_it_stands(before: int) -> None:
+    # The least of them: 2^1024 has 309 digits.
+    with pytest.raises(ac.BadInput, match="seed: found a whole number of more digits"):
+        made(title="x" * before, seed=2**1024).check()
