@@ -70,3 +70,17 @@ class Answer:
     code: int
     out: str
     err: str
+
+
+def children_of(pid: int) -> set[int]:
+    """Return the processes below another."""
+    found: set[int] = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if parent == pid:
+            child = int(stat.parent.name)
+            found |= {child, *children_of(child)}
+    return found

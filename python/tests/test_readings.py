@@ -6,7 +6,8 @@ import importlib
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,9 @@ from ackclock.studies.framework.claims import Claim, Observation, Predicate
 from ackclock.studies.framework.found import FILE, Share, found_in, interval
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings
-from ackclock.studies.framework.simulation import BrokenRunError
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
 from ackclock.sweeps import readings, readings_found, studies
+from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Store
 from support import Answer
 from sweeps.plans import plan
@@ -115,6 +117,44 @@ def test_a_readings_film_has_as_many_bytes() -> None:
     assert seconds <= {655_448, 655_449}
 
 
+def test_a_film_that_takes_long_gets_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("ackclock.studies.watanabe2013.readings")
+    of = declaration("watanabe2013")
+    # A derivative that overshoots keeps CCPD at a few segments: its film of 32 s takes minutes.
+    slow = "kd=100 us; ccp=incremental, buffer; capacity=the largest pair; acks=each; buffer=2"
+    values = of.values(readings.read(of, slow))
+
+    def found() -> tuple[dict[str, pl.DataFrame], int]:
+        batches: list[int] = []
+
+        def counted(scenarios: list[Any], threads: int) -> Tables:
+            batches.append(len(scenarios))
+            return simulate(scenarios, threads)
+
+        monkeypatch.setattr(module, "simulate", counted)
+        _, parts = of.runs(values, "short", 0)
+        return {part.name: part.compute(lambda _: None) for part in parts}, len(batches)
+
+    twice, batches = found()
+    monkeypatch.setattr(module, "_hurried", lambda setting: setting)
+    once, fewer = found()
+    assert batches > fewer, "some had to be run again, and longer"
+    assert twice.keys() == once.keys()
+    for name, frame in once.items():
+        # In minutes without a film a packet a second may be lost by chance.
+        same = pl.exclude("packets_lost")
+        assert frame.select(same).equals(twice[name].select(same)), name
+
+
+def test_runs_are_put_in_the_place_of_others(small: ac.Scenario) -> None:
+    four, other = [replace(small, seed=seed) for seed in range(4)], replace(small, seed=9)
+    mixed = simulate([other, four[1], other, four[3]], 1)
+    mixed = mixed.with_runs([0, 2], simulate([four[0], four[2]], 1))
+    expected = simulate(four, 1)
+    for name, frame in expected.frames.items():
+        assert frame.equals(mixed.frames[name]), name
+
+
 # ---------------------------------------------------------------------------------- the search
 
 # Three predicates: `right` holds where a is 3, `left` where a is 0, `even` where b is yes and, of
@@ -172,7 +212,14 @@ TOY: Readings[Any, Any] = Readings(
 )  # fmt: skip
 
 
+@contextmanager
+def in_this_process(plan: Plan, count: int) -> Generator[list[studies.StudyWorker]]:
+    yield [studies.StudyWorker(plan) for _ in range(count)]
+
+
 def _patched(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Another process does not know the toy.
+    monkeypatch.setattr(readings, "workers", in_this_process)
     monkeypatch.setattr(studies, "readings_of", lambda _: TOY)
     monkeypatch.setattr(readings, "readings_of", lambda _: TOY)
     monkeypatch.setattr(studies, "_SHARED", studies.SharedParts())

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable, Generator
-from typing import TypeAlias
+from collections.abc import Callable, Generator, Sequence
+from typing import Protocol, TypeAlias
 
 from ackclock.sweeps.blocks import Block, Part
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.studies import worker_of
 
-__all__ = ["Take", "cores", "run_local"]
+__all__ = ["Runs", "Take", "cores", "run_local"]
 
 #: Returns the next block, of so many seconds; None if there is none left.
 Take: TypeAlias = Callable[[], Block | None]
@@ -30,12 +30,27 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def run_local(plan: Plan, take: Take, threads: int | None = None) -> Generator[Part]:
+class Runs(Protocol):
+    """A worker, which runs the blocks of a plan on the thread that asks for it."""
+
+    def run(self, block: Block, alive: Callable[[int], object] | None = None) -> Part:
+        """Run a block; ``alive`` is called meanwhile, and ends it by what it raises."""
+        ...
+
+
+def run_local(
+    plan: Plan, take: Take, threads: int | None = None, workers: Sequence[Runs] | None = None
+) -> Generator[Part]:
     """Run blocks on the cores of this machine, and yield their parts as they are done.
 
-    The threads simulate without the interpreter. Live cells run one at a time.
+    The threads simulate without the interpreter. Live cells run one at a time. With ``workers``
+    there is a thread for each, which waits for it.
     """
-    crew = _Crew(plan, take, 1 if plan.on == "live" else threads or cores())
+    count = 1 if plan.on == "live" else threads or cores()
+    if workers is None:
+        crew = _Crew([lambda: worker_of(plan)] * count, take)
+    else:
+        crew = _Crew([lambda each=each: each for each in workers], take)
     try:
         yield from crew.parts()
     finally:
@@ -45,15 +60,17 @@ def run_local(plan: Plan, take: Take, threads: int | None = None) -> Generator[P
 class _Crew:
     """Threads that take blocks, and what they leave."""
 
-    def __init__(self, plan: Plan, take: Take, count: int) -> None:
-        self._plan, self._take = plan, take
+    def __init__(self, workers: Sequence[Callable[[], Runs]], take: Take) -> None:
+        self._take = take
         self._stop = threading.Event()
         self._taking = threading.Lock()
         # A thread that is far ahead of the store waits.
-        self._results: queue.Queue[Part | BaseException | None] = queue.Queue(maxsize=2 * count)
+        self._results: queue.Queue[Part | BaseException | None] = queue.Queue(
+            maxsize=2 * len(workers)
+        )
         self._threads = [
-            threading.Thread(target=self._work, name=f"sweep-{n}", daemon=True)
-            for n in range(count)
+            threading.Thread(target=self._work, args=(worker,), name=f"sweep-{n}", daemon=True)
+            for n, worker in enumerate(workers)
         ]
         for each in self._threads:
             each.start()
@@ -80,9 +97,9 @@ class _Crew:
         for each in self._threads:
             each.join()
 
-    def _work(self) -> None:
+    def _work(self, made: Callable[[], Runs]) -> None:
         try:
-            worker = worker_of(self._plan)
+            worker = made()
             while not self._stop.is_set():
                 with self._taking:
                     block = self._take()

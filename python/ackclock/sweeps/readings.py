@@ -24,8 +24,9 @@ from ackclock.errors import BadInput
 from ackclock.studies.framework.readings import Readings, Size
 from ackclock.sweeps.blocks import Block
 from ackclock.sweeps.cells import Row, identity, latin_hypercube
-from ackclock.sweeps.local import cores, run_local
+from ackclock.sweeps.local import Runs, cores, run_local
 from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.processes import workers
 from ackclock.sweeps.store import FINISHED, Store, Writer
 from ackclock.sweeps.studies import (
     SIZE,
@@ -170,10 +171,12 @@ def named(of: Readings[Any, Any], text: str, known: Mapping[str, Reading]) -> di
 class _Bench:
     """Runs cells that are not in the store, and knows the values of all."""
 
-    def __init__(self, plan: Plan, store: Writer, threads: int | None, told: Told | None) -> None:
+    def __init__(
+        self, plan: Plan, store: Writer, workers: Sequence[Runs], told: Told | None
+    ) -> None:
         self.plan, self.store = plan, store
         self.cells = StudyCells(plan)
-        self._threads, self._told = threads, told
+        self._workers, self._told = workers, told
         self._known: dict[str, dict[str, Any]] = {}
         self._index: list[pl.DataFrame] = []
         rows = store.rows()
@@ -193,8 +196,8 @@ class _Bench:
                 self.store, left, retry=False,
                 progress=None if told is None else lambda now: told(stage, now),
             )  # fmt: skip
-            work.spread(self._threads or cores(), _BLOCK_S, first=1)
-            with closing(run_local(self.plan, work.take, self._threads)) as parts:
+            work.spread(len(self._workers), _BLOCK_S, first=1)
+            with closing(run_local(self.plan, work.take, workers=self._workers)) as parts:
                 for part in parts:
                     work.add(part)
                     self._learn(pl.read_parquet(part.files["cells"]))
@@ -238,7 +241,8 @@ def search_readings(
     samples
         Points of the Latin hypercube; default: as the study declares.
     threads
-        Threads; default: a thread a core. They change nothing in what is found.
+        Readings at once, each in a process; default: one a core. They change nothing in what is
+        found.
     told
         Called with the stage's name and its progress.
     """
@@ -247,8 +251,8 @@ def search_readings(
     plan = plan_of(key, search={"samples": budget.samples})
     expect_threads(threads)
     _expect_its_own(key, out)
-    with Writer(out, plan) as store:
-        bench = _Bench(plan, store, threads, told)
+    with Writer(out, plan) as store, workers(plan, threads or cores()) as crew:
+        bench = _Bench(plan, store, crew, told)
         try:
             stages = _stages(of, plan, bench, budget.samples)
         finally:

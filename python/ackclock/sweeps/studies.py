@@ -31,7 +31,9 @@ from ackclock.sweeps.cells import Cells, Row
 from ackclock.sweeps.plan import Plan
 
 __all__ = [
+    "MOST_BYTES",
     "VALUES",
+    "SharedParts",
     "StudyCells",
     "StudyWorker",
     "cells_of",
@@ -50,8 +52,8 @@ VALUES: Mapping[str, str] = {
 #: The table that is kept of each cell.
 TABLE = "predicates"
 SIZE = "size"
-#: The most that finished parts may take in memory, so that readings share them.
-_MOST_BYTES = 400_000_000
+#: Finished parts take so much memory at most, in all processes, so that readings share them.
+MOST_BYTES = 400_000_000
 
 
 def readings_of(key: str) -> Readings[Any, Any]:
@@ -138,10 +140,11 @@ def code(key: str) -> str:
 class StudyWorker:
     """Runs readings of a study, on this thread; parts that readings share are computed once."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, shared: SharedParts | None = None) -> None:
         self.plan = plan
         self.cells = StudyCells(plan)
         self._of = readings_of(plan.study)
+        self._shared = _SHARED if shared is None else shared
 
     def run(self, block: Block, alive: Callable[[int], object] | None = None) -> Part:
         """Run a block; ``alive`` is called between parts, and ends it by what it raises."""
@@ -185,7 +188,7 @@ class StudyWorker:
         tables: dict[str, pl.DataFrame] = {}
         for part in found:
             alive()
-            tables[part.name] = _SHARED.frame(part)
+            tables[part.name] = self._shared.frame(part)
         return self._of.judge(plan, tables, reading)
 
 
@@ -205,7 +208,8 @@ def summed(judged: list[readings.Judged]) -> dict[str, float]:
 class SharedParts:
     """Finished parts by the hash of their runs, the latest used last."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
         self._frames: OrderedDict[bytes, pl.DataFrame] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
@@ -224,7 +228,7 @@ class SharedParts:
             if key not in self._frames:
                 self._frames[key] = frame
                 self._bytes += frame.estimated_size()
-            while self._bytes > _MOST_BYTES:
+            while self._bytes > self._most_bytes:
                 self._bytes -= self._frames.popitem(last=False)[1].estimated_size()
         return frame
 

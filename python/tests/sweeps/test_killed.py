@@ -20,6 +20,7 @@ import pytest
 import ackclock as ac
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Writer
+from support import children_of
 from sweeps.plans import plan
 
 pytestmark = pytest.mark.slow
@@ -254,20 +255,6 @@ def test_workers_go_when_their_sweep_is_killed(tmp_path: Path) -> None:
     while any(Path(f"/proc/{pid}").exists() for pid in family):
         assert time.monotonic() < deadline
         time.sleep(0.1)
-
-
-def children_of(pid: int) -> set[int]:
-    """Return the processes below another."""
-    found: set[int] = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-        if parent == pid:
-            child = int(stat.parent.name)
-            found |= {child, *children_of(child)}
-    return found
 
 
 def test_interrupts_leave_a_store_that_goes_on(tmp_path: Path, whole: pl.DataFrame) -> None:
