@@ -400,7 +400,10 @@ def test_an_ordinary_user_has_a_user_namespaces_path(common: Path) -> None:
         )
         assert done.stdout, done.stderr
         answer = json.loads(done.stdout)
-        assert answer["live"]["ports"] == "veth"
+        # Some systems let everybody open the device of TUN.
+        tun = Path("/dev/net/tun")
+        everybodys = tun.exists() and tun.stat().st_mode & 0o006 == 0o006
+        assert answer["live"]["ports"] == ("tun" if everybodys else "veth")
         assert not answer["live"]["realtime"]
         if answer["live"]["valid"]:
             break
