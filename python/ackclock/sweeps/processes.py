@@ -1,7 +1,7 @@
 """Workers in processes of their own, for cells that are made of much Python.
 
-Threads share one interpreter: two readings of a study on two cores take a tenth longer each than in
-two processes, and many cores wait for one.
+Threads share one interpreter, so that each waits while another one is in it: two threads keep two
+cores busy for 91 % of the time, two processes for 95 %. Of more threads more wait.
 """
 
 from __future__ import annotations

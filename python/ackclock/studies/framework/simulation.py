@@ -142,7 +142,7 @@ def check_conservation(links: pl.DataFrame) -> None:
         )
         surplus = offered - delivered - dropped - queued
         if measures == {"run"} and not (surplus != 0).any():
-            # What many small batches meet: no frame is made for it.
+            # Small batches, of which a search has many, mostly end here: no frame is made for them.
             continue
         balance = links.select(
             "cell", "measure", "link", "direction", f"queued_{unit}", surplus.alias("surplus")
