@@ -6,12 +6,14 @@ disk that is full, a device that is gone.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import codecs
 import io
 import os
 import signal
 import sys
+import time
 import unicodedata
 from contextlib import suppress
 from types import FrameType
@@ -53,6 +55,8 @@ class _Interrupts:
         # Where they are ignored, as behind `nohup`, they stay ignored.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._take)
+            self._ignore = sys.unraisablehook
+            sys.unraisablehook = self._ignored
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         self.came = True
@@ -60,6 +64,19 @@ class _Interrupts:
             os.write(2, b"ackclock: interrupted\n")
             os._exit(EXIT_INTERRUPTED)
         signal.default_int_handler(number, frame)
+
+    def _ignored(self, lost: sys.UnraisableHookArgs, /) -> None:
+        """Let an interrupt come again that Python ignored, as where a weak reference ends."""
+        if lost.exc_type is KeyboardInterrupt:
+            # From a thread, as an interrupt inside of this hook would be ignored, too.
+            _thread.start_new_thread(_interrupt_soon, ())
+        else:
+            self._ignore(lost)
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 class _Output(io.FileIO):

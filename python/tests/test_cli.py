@@ -300,6 +300,7 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(
     monkeypatch.setitem(sys.modules, "ackclock.cli", cast("ModuleType", Interrupted()))
     # It would end this process at once.
     monkeypatch.setattr(_entry, "_leave", lambda: None)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     before = signal.getsignal(signal.SIGINT)
     try:
         with pytest.raises(SystemExit) as left:
@@ -312,7 +313,7 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(
 
 #: The command, in a process that sends itself an interrupt where the text says.
 _INTERRUPTED = """
-import os, signal, sys, types
+import os, signal, sys, time, types, weakref
 
 def interrupt(*_):
     os.kill(os.getpid(), signal.SIGINT)
@@ -330,6 +331,13 @@ def swallow():
     except BaseException as error:
         raise ImportError("no such package") from error
 
+def ignore():
+    # Python ignores what is raised where a weak reference ends.
+    it = Loading()
+    reference = weakref.ref(it, lambda _: interrupt())
+    del it
+    time.sleep(30)
+
 # A process in the background may have been begun with interrupts ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from ackclock import _entry, cli
@@ -338,7 +346,7 @@ _entry.main()
 """
 
 
-@pytest.mark.parametrize("when", ["load", "swallow", "interrupt"])
+@pytest.mark.parametrize("when", ["load", "swallow", "interrupt", "ignore"])
 def test_an_interrupt_of_modules_that_a_command_loads_is_one_line(when: str) -> None:
     program = _INTERRUPTED.replace("WHEN", when)
     answer = subprocess.run(
