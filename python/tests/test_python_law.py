@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -80,9 +81,43 @@ def test_an_exception_ends_the_run_and_says_where() -> None:
         ac.simulate(scenario("divides"))
     told = "".join(traceback.format_exception(raised.value))
     assert "self.cwnd_bytes /= 0" in told
-    assert "law `divides`, on_ack at 1." in told.splitlines()[-1]
+    line = Divides.on_ack.__code__.co_firstlineno + 2
+    assert re.fullmatch(
+        r"law `divides`, on_ack at 1\.\d+ s: it raised ZeroDivisionError: [a-z ]*division by zero "
+        rf"\(line {line} of test_python_law\.py\)",
+        told.splitlines()[-1],
+    )
     with pytest.raises(ZeroDivisionError):
         ac.simulate_many([scenario("reno"), scenario("divides")])
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        # What a library raises is told with the line of the law that called it.
+        ("json.loads('{')", "JSONDecodeError: Expecting property name enclosed in double quotes"),
+        ("raise ValueError('one\\ntwo')", "ValueError: one"),
+        ("raise KeyError", "KeyError"),
+        ("raise ValueError(300 * 'x')", f"ValueError: {200 * 'x'}…"),
+    ],
+)
+def test_an_exception_is_told_in_a_line(tmp_path: Path, statement: str, said: str) -> None:
+    (tmp_path / "raises.py").write_text(
+        "import json\n"
+        "import ackclock as ac\n"
+        "class Raises(ac.Growth):\n"
+        "    def on_ack(self, ack):\n"
+        "        self.grow()\n"
+        f"    def grow(self):\n        {statement}\n"
+        "    def on_congestion(self, congestion):\n        pass\n"
+    )
+    ac.load_law("raises", tmp_path / "raises.py")
+    with pytest.raises(Exception, match=r".*") as raised:
+        ac.simulate(scenario("raises"))
+    (note,) = raised.value.__notes__
+    assert f": it raised {said}" in note
+    assert note.endswith(" (line 7 of raises.py)")
+    assert len(note.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ use crate::BadInput;
 /// The exceptions of laws that ended a run, until the run's caller raises them.
 static RAISED: Mutex<BTreeMap<u64, PyErr>> = Mutex::new(BTreeMap::new());
 static NUMBER: AtomicU64 = AtomicU64::new(1);
+/// Exceptions that are kept at a time; more than runs that can be under way.
+const MOST_RAISED: usize = 1024;
 
 /// The error of a run that a law ended, as its caller raises it: the law's own exception with a note that says where, or
 /// else the text.
@@ -110,11 +112,52 @@ pub fn is_any() -> bool {
 
 /// Ends the run, and keeps the exception for its caller.
 fn give_up(py: Python<'_>, error: PyErr) -> ! {
-    let name =
-        error.get_type(py).name().map_or_else(|_| "an error".to_owned(), |name| name.to_string());
+    let said = in_a_line(py, &error);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    RAISED.lock().unwrap_or_else(PoisonError::into_inner).insert(number, error);
-    fail(format!("it raised {name}"), number)
+    let mut all = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
+    all.insert(number, error);
+    // Nobody takes those of a sweep's cells.
+    let oldest = if all.len() > MOST_RAISED { all.pop_first() } else { None };
+    drop(all);
+    drop(oldest);
+    fail(format!("it raised {said}"), number)
+}
+
+/// An exception as a line: its type, the first line of its text, and the line of the law.
+fn in_a_line(py: Python<'_>, error: &PyErr) -> String {
+    // A text of a law may hold all of its state.
+    const LONGEST: usize = 200;
+    let mut said =
+        error.get_type(py).name().map_or_else(|_| "an error".to_owned(), |name| name.to_string());
+    let text = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
+    if let Some(first) = text.lines().next().map(str::trim).filter(|first| !first.is_empty()) {
+        said += ": ";
+        said.extend(first.chars().take(LONGEST));
+        if first.chars().nth(LONGEST).is_some() {
+            said.push('…');
+        }
+    }
+    if let Ok(Some((file, line))) = law_line(py, error) {
+        said += &format!(" (line {line} of {file})");
+    }
+    said
+}
+
+/// The file and the line where a law raised an exception: the last call in the file of the first, as a law may call a
+/// library that raises it.
+fn law_line(py: Python<'_>, error: &PyErr) -> PyResult<Option<(String, u32)>> {
+    let mut at: Option<(String, u32)> = None;
+    let mut next = error.traceback(py).map(Bound::into_any);
+    while let Some(call) = next {
+        let code = call.getattr(intern!(py, "tb_frame"))?.getattr(intern!(py, "f_code"))?;
+        let file: String = code.getattr(intern!(py, "co_filename"))?.extract()?;
+        if at.as_ref().is_none_or(|(first, _)| *first == file) {
+            at = Some((file, call.getattr(intern!(py, "tb_lineno"))?.extract()?));
+        }
+        next = Some(call.getattr(intern!(py, "tb_next"))?).filter(|next| !next.is_none());
+    }
+    // The same wherever the file lies.
+    Ok(at.map(|(file, line)| (file.rsplit('/').next().unwrap_or_default().to_owned(), line)))
 }
 
 /// The events of a law, whose fields are the attributes of their classes in Python.
