@@ -11,7 +11,7 @@ import typer
 
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson, Laws, load_laws
-from ackclock._words import Profile
+from ackclock._words import Profile, number_of
 from ackclock.errors import BadInput, MissingPackageError
 from ackclock.writing import Folder
 
@@ -73,7 +73,7 @@ def pairwise(
             found = run(
                 variants, file, rate=rate, rtt=rtt, buffer=buffer, duration=duration,
                 profile=profile, repeat=repeat,
-                progress=lambda done, whole: status(f"pairs: {done} of {whole} runs"),
+                progress=lambda done, whole: status(f"pairs: {done} of {number_of(whole, 'run')}"),
             )  # fmt: skip
         if folder is not None:
             drawn = _stage(folder, found, metric)
@@ -126,4 +126,5 @@ def _print(found: Pairwise, metric: str) -> None:
         cells = [found.pairs[one, other][metric].shown(factor, digits) for other in found.variants]
         table.add_row(one, *cells)
     printing.print_table(table)
-    printing.tell(f"Means of {found.repeat} runs, with half-widths of 95 % intervals.")
+    if found.repeat > 1:
+        printing.tell(f"Means of {found.repeat} runs, with half-widths of 95 % intervals.")

@@ -13,6 +13,7 @@ import typer
 from ackclock import _core, _printing as printing
 from ackclock._cli_options import AsJson
 from ackclock._threads import MOST_THREADS
+from ackclock._words import number_of
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def _search(
 
         def told(stage: str, now: Progress) -> None:
             left = "" if now.left_s is None else f", {printing.span(now.left_s)} left"
-            status(f"{of.key}: {stage}, {now.done:,} of {now.whole:,} runs{left}")
+            status(f"{of.key}: {stage}, {now.done:,} of {number_of(now.whole, 'run')}{left}")
 
         found = search_readings(of.key, out / "store", samples=samples, threads=threads, told=told)
     made = tables(found)
@@ -212,7 +213,7 @@ def _tell(found: Outcome, made: Mapping[str, pl.DataFrame]) -> None:
         )  # fmt: skip
     printing.print_table(table)
     printing.tell(
-        f"{printing.number(found.tried, 'reading')} tried; shares are of seeds from {FRESH} on."
+        f"{number_of(found.tried, 'reading')} tried; shares are of seeds from {FRESH} on."
     )
     if found.best:
         printing.tell(
@@ -272,7 +273,7 @@ def _show(of: Readings[Any, Any], text: str, out: Path, *, as_json: bool) -> Non
         printing.tell(
             f"{row['reading']}: {row['statements_held']:.3g} statements and "
             f"{row['predicates_held']:.3g} predicates hold, the mean of "
-            f"{printing.number(row['seeds'], 'seed')} ({row['stage']})."
+            f"{number_of(row['seeds'], 'seed')} ({row['stage']})."
         )
 
 
@@ -338,7 +339,7 @@ def _dry_run(
         )
     printing.print_table(table)
     printing.tell(
-        f"{printing.number(count, 'reading')} in all. {printing.number(samples, 'sample')} take "
-        f"about {printing.span(samples * cell_s)} on {printing.number(threads or cores(), 'core')};"
+        f"{number_of(count, 'reading')} in all. {number_of(samples, 'sample')} take "
+        f"about {printing.span(samples * cell_s)} on {number_of(threads or cores(), 'core')};"
         f" the local search and fresh seeds come on top."
     )

@@ -13,6 +13,7 @@ import typer
 from ackclock import _printing as printing
 from ackclock._cli_live import refuse_programs
 from ackclock._cli_options import AllowPrograms, AsJson, AsRoot, Laws, Receiver, Sender, load_laws
+from ackclock._words import number_of
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _swept(scenarios: Sequence[ackclock.Scenario], seeds: int) -> ackclock.Run:
     ]
     with printing.status("simulating") as status:
         return ackclock.simulate_many(
-            runs, progress=lambda n: status(f"simulating: {n} of {len(runs)} runs")
+            runs, progress=lambda n: status(f"simulating: {n} of {number_of(len(runs), 'run')}")
         )
 
 

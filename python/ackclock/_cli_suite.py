@@ -13,6 +13,7 @@ import typer
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson, Laws, load_laws
 from ackclock._threads import MOST_THREADS
+from ackclock._words import number_of
 from ackclock.errors import BadInput
 from ackclock.writing import Folder
 
@@ -192,6 +193,6 @@ def _print(found: SuiteResult) -> None:
     mine = [cell for cell in found.cells if cell.variant in found.variants]
     passed = sum(cell.verdict == "pass" for cell in mine)
     printing.tell(
-        f"{passed} pass, {len(found.failed())} fail of {printing.number(len(mine), 'cell')} of "
+        f"{passed} pass, {len(found.failed())} fail of {number_of(len(mine), 'cell')} of "
         f"{', '.join(found.variants)}. Scenarios and core: {found.digest}."
     )

@@ -13,6 +13,7 @@ import typer
 from ackclock import _printing as printing
 from ackclock._cli_options import AsJson, Laws, named_laws
 from ackclock._threads import MOST_THREADS
+from ackclock._words import number_of
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def told_progress(title: str) -> Generator[Callable[[Progress], None]]:
 
 def _progress_words(now: Progress) -> str:
     rate = f"{now.per_second:,.0f}" if now.per_second >= 10 else f"{now.per_second:.2g}"
-    words = f"{now.done:,} of {now.whole:,} cells, {rate} a second"
+    words = f"{now.done:,} of {number_of(now.whole, 'cell')}, {rate} a second"
     if now.left_s is not None:
         words += f", {printing.span(now.left_s)} left"
     return words + (f", {now.failed:,} failed" if now.failed else "")
@@ -136,9 +137,9 @@ def _tell_forecast(found: Forecast, *, as_json: bool) -> None:
         return
     left = found.cells - found.finished
     printing.tell(
-        f"{printing.number(found.cells, 'cell')}, {found.finished:,} finished. "
+        f"{number_of(found.cells, 'cell')}, {found.finished:,} finished. "
         f"What is left ({left:,}) takes about "
-        f"{printing.span(found.left_s)} on {printing.number(found.cores, 'core')}: "
+        f"{printing.span(found.left_s)} on {number_of(found.cores, 'core')}: "
         f"{1e3 * found.cell_s:,.3g} ms a cell, the mean of {found.sampled}."
     )
 
@@ -237,7 +238,7 @@ def _draw(found: SweepResults, kind: Plot, drawing: Mapping[str, Any], out: Path
 def _tell_frame(frame: pl.DataFrame, out: Path | None, *, as_json: bool) -> None:
     if out is not None:
         _write(frame, out)
-        printing.tell(f"{printing.number(frame.height, 'row')}: {out}")
+        printing.tell(f"{number_of(frame.height, 'row')}: {out}")
         return
     if as_json:
         printing.print_json(
@@ -253,7 +254,9 @@ def _tell_frame(frame: pl.DataFrame, out: Path | None, *, as_json: bool) -> None
         table.add_row(*(_shown(cell) for cell in row))
     printing.print_table(table)
     if frame.height > _MOST_ROWS:
-        printing.say(f"{_MOST_ROWS} of {frame.height:,} rows; --out FILE.parquet writes all")
+        printing.say(
+            f"{_MOST_ROWS} of {number_of(frame.height, 'row')}; --out FILE.parquet writes all"
+        )
 
 
 def _write(frame: pl.DataFrame, out: Path) -> None:
@@ -290,7 +293,7 @@ def _tell_summary(summary: dict[str, Any]) -> None:
     )
     title = f"{summary['title']}: " if summary["title"] else ""
     printing.tell(
-        f"{title}{printing.number(summary['cells'], 'cell')}; {status}. Varied: {axes}; "
+        f"{title}{number_of(summary['cells'], 'cell')}; {status}. Varied: {axes}; "
         f"seeds: {summary['seeds']}."
     )
     if summary["values"]:
@@ -303,4 +306,4 @@ def _tell_summary(summary: dict[str, Any]) -> None:
             )
         printing.print_table(table)
     for reason, count in summary["reasons"].items():
-        printing.say(f"{printing.number(count, 'cell')}: {reason}")
+        printing.say(f"{number_of(count, 'cell')}: {reason}")

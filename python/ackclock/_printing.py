@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = [
     "KEPT",
     "console",
-    "number",
     "output",
     "plain",
     "print_json",
@@ -243,11 +242,6 @@ def seconds_of(duration: str) -> float:
     """Return a duration, as the core writes it, in seconds."""
     number, unit = duration.split()
     return float(number) * _UNITS[unit]
-
-
-def number(count: int, noun: str) -> str:
-    """Return a number of things, as ``1 cell`` and ``2,000 cells``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def span(seconds: float) -> str:

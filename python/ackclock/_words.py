@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-__all__ = ["SUBSTRATES", "Engine", "Profile", "Substrate"]
+__all__ = ["SUBSTRATES", "Engine", "Profile", "Substrate", "number_of"]
 
 #: The engines that a simulation may run on.
 Engine: TypeAlias = Literal["fast", "reference"]
@@ -15,3 +15,8 @@ Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 #: The substrates on which a scenario is run.
 Substrate: TypeAlias = Literal["theory", "sim", "live"]
 SUBSTRATES: tuple[Substrate, ...] = ("theory", "sim", "live")
+
+
+def number_of(things: int, noun: str, nouns: str | None = None) -> str:
+    """Return a number of things, as ``1 cell`` and ``2,000 cells``."""
+    return f"{things:,} {noun if things == 1 else nouns or noun + 's'}"

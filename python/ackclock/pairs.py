@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock import _core, api
 from ackclock._shown import html_table
-from ackclock._words import Profile
+from ackclock._words import Profile, number_of
 from ackclock.comparison import Value
 from ackclock.distributions import Uniform
 from ackclock.errors import BadInput, MissingPackageError
@@ -121,7 +121,7 @@ class Pairwise:
 
     def __repr__(self) -> str:
         """Return the senders, and the number of runs of each pair."""
-        return f"Pairwise({', '.join(self.variants)}; {self.repeat} runs of each pair)"
+        return f"Pairwise({', '.join(self.variants)}; {number_of(self.repeat, 'run')} of each pair)"
 
     def _repr_html_(self) -> str:
         cells = [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ackclock import _core
 from ackclock._nearest import nearest_first
 from ackclock._shown import html_table
+from ackclock._words import number_of
 from ackclock.extras import need, needed
 
 if TYPE_CHECKING:
@@ -143,10 +144,12 @@ class Table:
 
     def __repr__(self) -> str:
         """Return the number of rows, and the columns."""
-        return f"Table({self.name!r}, {len(self):,} rows: {', '.join(self.column_names)})"
+        return (
+            f"Table({self.name!r}, {number_of(len(self), 'row')}: {', '.join(self.column_names)})"
+        )
 
     def _repr_html_(self) -> str:
-        caption = f"{self.name}: {len(self):,} row{'' if len(self) == 1 else 's'}"
+        caption = f"{self.name}: {number_of(len(self), 'row')}"
         rows = self.slice(0, _ROWS).to_pylist()
         return html_table(rows, self.column_names, caption=caption, total=len(self))
 

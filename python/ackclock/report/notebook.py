@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ackclock import plots
 from ackclock._shown import html_table
 from ackclock._table import Table, shortened
+from ackclock._words import number_of
 from ackclock.plots.style import to_notebook_svg
 from ackclock.report.scenario import path_hosts, path_links
 
@@ -34,7 +35,7 @@ def scenario_html(scenario: Scenario) -> str:
     svg = to_notebook_svg(plots.path(path_links(scenario), path_hosts(scenario)))
     parts = [_table(name, getattr(scenario, name), keys) for name, keys in _PARTS]
     probes = len(scenario.probes)
-    says = f"<p>{probes} probe{'' if probes == 1 else 's'}</p>" if probes else ""
+    says = f"<p>{number_of(probes, 'probe')}</p>" if probes else ""
     return head + svg + "".join(parts) + says
 
 

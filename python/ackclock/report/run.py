@@ -12,6 +12,7 @@ from markupsafe import escape
 
 import ackclock
 from ackclock import traces
+from ackclock._words import number_of
 from ackclock.plots.distributions import percentile
 from ackclock.plots.series import EVENTS, MOST_FLOWS, by_flow
 from ackclock.plots.thin import thin_rows
@@ -104,15 +105,14 @@ def _subtitle(run: Run, flows: Sequence[Mapping[str, Any]]) -> str:
     if flows:
         senders = list(dict.fromkeys(row["variant"] for row in flows))
         shown = ", ".join(senders[:4]) + (" …" if len(senders) > 4 else "")
-        parts.append(f"{len(flows):,} flow{'s' if len(flows) != 1 else ''}: {shown}")
+        parts.append(f"{number_of(len(flows), 'flow')}: {shown}")
     classes = len(run.scenario.traffic)
     if classes:
         opened = len(run.rows("connections"))
-        word = "classes" if classes != 1 else "class"
-        parts.append(f"{classes} traffic {word}, {opened:,} connections")
+        parts.append(f"{number_of(classes, 'traffic class', 'traffic classes')}, {number_of(opened, 'connection')}")
     sources = len(run.scenario.cross_traffic)
     if sources:
-        parts.append(f"cross-traffic from {sources} source{'s' if sources != 1 else ''}")
+        parts.append(f"cross-traffic from {number_of(sources, 'source')}")
     return "; ".join(parts)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
+from ackclock._words import number_of
 from ackclock.apps import Dash, Video
 from ackclock.errors import BadInput
 from ackclock.events import Probe
@@ -171,9 +172,9 @@ def path_hosts(scenario: Scenario) -> pl.DataFrame:
 def _count(scenario: Scenario) -> str:
     flows = sum(flow.count for flow in scenario.flows)
     classes = len(scenario.traffic)
-    said = [f"{flows:,} flow{'s' if flows != 1 else ''}"] if flows or not classes else []
+    said = [number_of(flows, "flow")] if flows or not classes else []
     if classes:
-        said.append(f"{classes} class{'es' if classes != 1 else ''}")
+        said.append(number_of(classes, "class", "classes"))
     return ", ".join(said)
 
 

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from ackclock import _core
 from ackclock._shown import number
+from ackclock._words import number_of
 from ackclock.estimates import Estimate, estimate
 from ackclock.plots.distributions import percentile
 from ackclock.report.content import Content, PageFigure, sections
@@ -74,7 +75,7 @@ def build_sweep(runs: Run, content: Content, *, title: str) -> Page:
     varied_words = ", ".join(shown) or "the seed alone"
     return Page(
         title=title,
-        subtitle=f"{found.table.height:,} runs; varied: {varied_words}",
+        subtitle=f"{number_of(found.table.height, 'run')}; varied: {varied_words}",
         citation="",
         banner="",
         kicker="a sweep",

@@ -155,7 +155,9 @@ def run_on_cluster(
 @contextmanager
 def _quiet() -> Generator[None]:
     """Keep Dask from telling what this module tells in one line."""
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    # An interrupt in one of its callbacks is told by Tornado, on which Dask runs.
+    names = {"distributed", "tornado", "asyncio"}
+    names |= {name for name in logging.root.manager.loggerDict if name.split(".")[0] in names}
     levels = {name: logging.getLogger(name).level for name in names}
     for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)

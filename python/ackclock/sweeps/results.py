@@ -14,6 +14,7 @@ import polars as pl
 from ackclock._nearest import nearest
 from ackclock._shown import html_table
 from ackclock._sql import OPENS
+from ackclock._words import number_of
 from ackclock.errors import BadInput
 from ackclock.sweeps.cells import first_line
 from ackclock.sweeps.plan import Plan
@@ -259,9 +260,8 @@ class SweepResults:
 
     def __repr__(self) -> str:
         """Return the folder and the number of cells."""
-        return (
-            f"SweepResults({os.fspath(self.store.path)!r}: {len(self):,} of {self.cells:,} cells)"
-        )
+        cells = number_of(self.cells, "cell")
+        return f"SweepResults({os.fspath(self.store.path)!r}: {len(self):,} of {cells})"
 
     def _repr_html_(self) -> str:
         frame = self.frame.drop("key", "reason")
