@@ -317,12 +317,19 @@ def _number(text: str, scheduler: str) -> int:
 def _local(workers: int) -> Generator[Where]:
     from distributed import LocalCluster  # noqa: PLC0415
 
-    made: Any = LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
-        dashboard_address=cast("str", None), silence_logs=logging.CRITICAL,
-        # A block whose worker dies comes back at once: it is tried again here, cell by cell.
-        scheduler_kwargs={"allowed_failures": 0},
-    )  # fmt: skip
+    made: Any = LocalCluster.__new__(LocalCluster)
+    try:
+        made.__init__(
+            n_workers=workers, threads_per_worker=1, processes=True, memory_limit=0,
+            dashboard_address=cast("str", None), silence_logs=logging.CRITICAL,
+            # A block whose worker dies comes back at once: it is tried again here, cell by cell.
+            scheduler_kwargs={"allowed_failures": 0},
+        )  # fmt: skip
+    except BaseException:
+        # One that has begun in part cannot be closed, and at its end Python would try that. Its
+        # processes end with this one.
+        made.shutdown_on_close = False
+        raise
 
     def revive() -> None:
         # The process that looks after a worker gives it up where it cannot be started in time.
