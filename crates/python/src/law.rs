@@ -4,7 +4,7 @@
 //! are its attributes. After each event they are read once, and the sender asks the copy.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -138,7 +138,7 @@ fn in_a_line(py: Python<'_>, error: &PyErr) -> String {
         }
     }
     if let Ok(Some((file, line))) = law_line(py, error) {
-        said += &format!(" (line {line} of {file})");
+        let _ = write!(said, " (line {line} of {file})");
     }
     said
 }
