@@ -94,7 +94,7 @@ def test_an_exception_ends_the_run_and_says_where() -> None:
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        # What a library raises is told with the line of the law that called it.
+        # An exception of a library is told with the line of the law that called it.
         ("json.loads('{')", "JSONDecodeError: Expecting property name enclosed in double quotes"),
         ("raise ValueError('one\\ntwo')", "ValueError: one"),
         ("raise KeyError", "KeyError"),

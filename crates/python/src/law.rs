@@ -156,7 +156,7 @@ fn law_line(py: Python<'_>, error: &PyErr) -> PyResult<Option<(String, u32)>> {
         }
         next = Some(call.getattr(intern!(py, "tb_next"))?).filter(|next| !next.is_none());
     }
-    // The same wherever the file lies.
+    // The folder is left out, so that a reason is the same wherever the file lies.
     Ok(at.map(|(file, line)| (file.rsplit('/').next().unwrap_or_default().to_owned(), line)))
 }
 

@@ -109,7 +109,8 @@ def _subtitle(run: Run, flows: Sequence[Mapping[str, Any]]) -> str:
     classes = len(run.scenario.traffic)
     if classes:
         opened = len(run.rows("connections"))
-        parts.append(f"{number_of(classes, 'traffic class', 'traffic classes')}, {number_of(opened, 'connection')}")
+        parts.append(number_of(classes, "traffic class", "traffic classes"))
+        parts[-1] += f", {number_of(opened, 'connection')}"
     sources = len(run.scenario.cross_traffic)
     if sources:
         parts.append(f"cross-traffic from {number_of(sources, 'source')}")
