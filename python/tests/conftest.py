@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
+import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,6 +17,42 @@ import pytest
 import ackclock as ac
 from ackclock import cli
 from support import ROOT, SMALL, Answer
+
+# A shell's background job ignores SIGINT, and so would every process that a test starts and
+# interrupts. A signal that has a handler is the default one's again in a new program.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: The processor's seconds that a test may take, unless its mark says that it is run apart.
+BUDGET_S: float = tomllib.loads((ROOT / "ci/budget.toml").read_text("utf-8"))["longest_test_s"]
+#: A test fails that takes more than so many times as much, as machines differ.
+AT_MOST = 2.0
+APART = ("live", "slow", "timed")
+
+
+def _processor_s() -> float:
+    """Return the seconds that this process and those that it has waited for have used."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[_BEGAN] = _processor_s()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    result = yield
+    # By its own time and not the clock's: on a busy machine it may have waited. Its fixtures count.
+    took = _processor_s() - item.stash[_BEGAN]
+    if took > AT_MOST * BUDGET_S and not any(item.get_closest_marker(name) for name in APART):
+        pytest.fail(f"it took {took:.1f} s of a processor, expected at most {BUDGET_S:g}: make it"
+                    " shorter, or mark it slow")  # fmt: skip
+    return result
+
+
+_BEGAN = pytest.StashKey[float]()
 
 
 @pytest.fixture
