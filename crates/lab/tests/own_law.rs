@@ -64,7 +64,7 @@ fn reno_in_c_leaves_the_bytes_of_reno() {
                 "probe": [{{"flow": "a", "every": "change"}}]}}"#,
             1 + n % 7,
         );
-        let scenario: Scenario = serde_json::from_str(&text).unwrap();
+        let scenario = Scenario::from_json(&text).unwrap();
         format!("{:?}", simulate(&scenario).unwrap())
     };
     // The house's word brings the recovery and the first window that are written out here.

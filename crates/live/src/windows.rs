@@ -86,7 +86,7 @@ mod tests {
                 "access": { "rate": "100 Mbit/s", "delay": "1 ms" } },
             "flow": [{ "name": "bulk", "variant": "cubic", "profile": "linux" }]
         }"#;
-        let mut scenario: Scenario = serde_json::from_str(text).unwrap();
+        let mut scenario = Scenario::from_json(text).unwrap();
         let measure =
             r#"[{"name": "m", "from": "1 s", "for": "5 RTT"}, {"name": "n", "from": "9 s"}]"#;
         scenario.measures = serde_json::from_str(measure).unwrap();

@@ -62,7 +62,7 @@ fn bench(
     let runs: u32 = runs.parse().map_err(|_| format!("no number of runs: {runs}"))?;
     let flows: usize = flows.parse().map_err(|_| format!("no number of flows: {flows}"))?;
     let text = workload(flows, bps, seconds, variant, "");
-    let scenario: Scenario = serde_json::from_str(&text).map_err(|why| why.to_string())?;
+    let scenario = Scenario::from_json(&text).map_err(|why| why.to_string())?;
     let (mut packets, mut events) = (0, 0);
     let before = cpu_ns();
     for _ in 0..runs {
@@ -81,7 +81,7 @@ fn bench(
 
 fn timed(engine: Engine, file: &str) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|why| format!("{file}: {why}"))?;
-    let scenario: Scenario = serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
+    let scenario = Scenario::from_json(&text).map_err(|why| format!("{file}: {why}"))?;
     let before = cpu_ns();
     let run = simulate(engine, &scenario).map_err(|why| format!("{file}: {why}"))?;
     let used = cpu_ns() - before;
@@ -128,7 +128,7 @@ fn digest(engine: Engine, file: &str) -> Result<(), String> {
         write!(digest, "{:?}", Run { events: 0, ..run.clone() }).expect("never fails");
         digest.0
     };
-    let scenario: Scenario = serde_json::from_str(&text).map_err(|why| format!("{file}: {why}"))?;
+    let scenario = Scenario::from_json(&text).map_err(|why| format!("{file}: {why}"))?;
     let run = simulate(engine, &scenario).map_err(|why| format!("{file}: {why}"))?;
     let links: Vec<usize> =
         (0..Names::of(&scenario).map_err(|why| why.to_string())?.links.len()).collect();

@@ -14,7 +14,7 @@ use workload::workload;
 
 fn main() -> ExitCode {
     for (name, text) in scenarios() {
-        let done = serde_json::from_str::<Scenario>(&text)
+        let done = Scenario::from_json(&text)
             .map_err(|why| why.to_string())
             .and_then(|scenario| simulate(&scenario).map_err(|why| why.to_string()));
         match done {

@@ -254,6 +254,17 @@ pub enum Every {
     Interval(Duration),
 }
 
+impl Scenario {
+    /// Reads a scenario from JSON. What a derived reader becomes is large: each crate that calls `serde_json` itself
+    /// compiles it once more.
+    ///
+    /// # Errors
+    /// The first key that is unknown, is missing or has no such value.
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+}
+
 impl Flow {
     /// The settings of this flow's connections.
     ///

@@ -99,7 +99,7 @@ mod tests {
             "measure": [{"name": "half", "from": "2 s", "for": "2 s"}],
             "probe": [{"flow": "one", "every": "100 ms"}]
         }"#;
-        let scenario: Scenario = serde_json::from_str(text).unwrap();
+        let scenario = Scenario::from_json(text).unwrap();
         for step in [1, 7, 1000] {
             let mut stepped = Stepped::new(&scenario).unwrap();
             while stepped.run_until(stepped.now() + Duration::from_millis(step)) {}

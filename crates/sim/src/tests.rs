@@ -26,7 +26,7 @@ mod visitors;
 mod web;
 
 pub(super) fn scenario(text: &str) -> Scenario {
-    serde_json::from_str(text).unwrap()
+    Scenario::from_json(text).unwrap()
 }
 
 /// The run of a scenario, which both engines leave alike.

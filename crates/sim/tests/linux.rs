@@ -74,7 +74,7 @@ fn scenario(cell: &Cell) -> Scenario {
             }}]
         }}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 #[test]

@@ -54,7 +54,7 @@ static ALLOCATOR: Counting = Counting;
 /// packets of it, and a queue that holds as many.
 fn small(seconds: u32, variant: &str) -> Scenario {
     let text = workload(FLOWS, 200_000_000, &seconds.to_string(), variant, "");
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 const FLOWS: usize = 200;
@@ -118,7 +118,7 @@ fn a_sender_that_keeps_time_takes_a_record_more_of_each_segment() {
 #[test]
 fn what_waits_in_a_turn_is_bounded() {
     let text = workload(20, 10_000_000_000, "2", "newreno+sack", "");
-    let bytes = taken(&serde_json::from_str(&text).unwrap()).0;
+    let bytes = taken(&Scenario::from_json(&text).unwrap()).0;
     assert!(bytes < 2 * 83_333 * (144 + 60 + 45 + 77 + 14 + 72), "{bytes}");
 }
 

@@ -21,7 +21,7 @@ fn scenario(queue: &str, loss: &str, more: &str) -> Scenario {
             "flow": [{{"name": "a", "variant": "learner"}}{more}]
         }}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 fn rate(bps: u64) -> Action {
@@ -198,7 +198,7 @@ fn one_link(queue: &str, loss: &str, more: &str) -> Scenario {
             }}{more}]
         }}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 fn numbered(scenario: &Scenario, by: Control) -> World {

@@ -11,7 +11,7 @@ fn scenario(flow: &str) -> Scenario {
             "flow": [{{ "name": "bulk", {flow} }}]
         }}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 fn refused(flow: &str) -> String {

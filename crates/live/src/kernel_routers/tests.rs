@@ -14,7 +14,7 @@ const GRAPH: &str = r#"{
 }"#;
 
 fn planned() -> (Scenario, Plan) {
-    let scenario: Scenario = serde_json::from_str(GRAPH).unwrap();
+    let scenario = Scenario::from_json(GRAPH).unwrap();
     let plan = Plan::new(&scenario).unwrap();
     (scenario, plan)
 }

@@ -17,7 +17,7 @@ fn scenario(link: &str, more: &str) -> Scenario {
             {more}
         }}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 fn path(scenario: &Scenario) -> Path {
@@ -200,7 +200,7 @@ fn a_router_sees_requests_and_counts_their_time_to_live_down() {
         ] },
         "flow": [{ "name": "bulk", "variant": "cubic", "profile": "linux", "from": "s", "to": "r" }]
     }"#;
-    let mut path = path(&serde_json::from_str(text).unwrap());
+    let mut path = path(&Scenario::from_json(text).unwrap());
     let mut buffer = path.buffer();
     let request = ackclock_packet::QuickStart::Request {
         rate: ackclock_packet::QuickStartRate::at_most(Rate::from_bps(81_920_000)),

@@ -11,7 +11,7 @@ fn scenario(duration: &str, rest: &str) -> Scenario {
                 "bottleneck": {{"rate": "10 Mbit/s", "delay": "5 ms"}},
                 "access": {{"rate": "100 Mbit/s", "delay": "1 ms"}}}}, {rest}}}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 fn flow(rest: &str) -> String {
@@ -96,7 +96,7 @@ fn cross_traffic_that_waits_without_limit_takes_memory() {
     let text = r#"{"duration": "100 s",
         "topology": {"kind": "graph", "link": [{"name": "l", "from": "a", "to": "b", "rate": "1 kbit/s", "delay": "1 ms"}]},
         "cross_traffic": [{"link": "l", "kind": "poisson", "rate": "1e6 packet/s", "size": "100 B"}]}"#;
-    let text = fault(&serde_json::from_str(text).unwrap());
+    let text = fault(&Scenario::from_json(text).unwrap());
     assert!(
         text.starts_with("cross_traffic[0].rate: ") && text.contains("6.0 GB of memory"),
         "{text}"
@@ -223,7 +223,7 @@ fn flows_share_what_a_link_holds() {
             "bottleneck": {"rate": "100 Gbit/s", "delay": "8 ms"},
             "access": {"rate": "1 Gbit/s", "delay": "1 ms"}},
         "flow": [{"name": "a", "variant": "cubic", "count": 100000}]}"#;
-    let scenario: Scenario = serde_json::from_str(text).unwrap();
+    let scenario = Scenario::from_json(text).unwrap();
     let layout = Layout::new(&scenario, &flow_entries(&scenario)).unwrap();
     let estimate = Estimate::of_entries(&scenario).and(Estimate::of_packets(&scenario, &layout));
     let bytes: f64 = estimate.costs.iter().map(|cost| cost.memory_bytes).sum();

@@ -17,7 +17,7 @@ fn refused(place: &str, value: Value) -> String {
     });
     let (table, key) = place.rsplit_once('/').unwrap();
     text.pointer_mut(table).unwrap()[key] = value;
-    let scenario: Scenario = serde_json::from_value(text).unwrap();
+    let scenario = Scenario::from_json(&text.to_string()).unwrap();
     let error = scenario.check().unwrap_err();
     format!("{}: {}", error.key, error.message)
 }

@@ -43,7 +43,7 @@ fn scenario(bottleneck: &str) -> Scenario {
             ]
         }}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 const QUEUES: [&str; 6] = [

@@ -55,7 +55,7 @@ mod tests {
                 "flow": [{{"name": "a", "variant": "cubic"}},
                          {{"name": "b", "variant": "cubic", "app": {app}}}]}}"#
         );
-        programs_asked(&serde_json::from_str(&scenario).unwrap())
+        programs_asked(&crate::Scenario::from_json(&scenario).unwrap())
     }
 
     #[test]

@@ -177,7 +177,7 @@ fn a_part_of_a_segment_that_waits_does_not_make_a_sender_unlimited() {
             r#""probe": [{"flow": "f0", "what": ["law"], "every": "change"}], "measure""#,
         );
     for engine in [Engine::Fast, Engine::Reference] {
-        let scenario = serde_json::from_str(&text).unwrap();
+        let scenario = crate::Scenario::from_json(&text).unwrap();
         let run = engine.simulate(&scenario, &Meter::default()).unwrap().unwrap();
         let states: Vec<Value> = run
             .law_samples

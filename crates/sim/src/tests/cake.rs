@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{Engine, Meter, Run, Scenario};
 
 fn run(text: Value) -> Run {
-    let scenario: Scenario = serde_json::from_value(text).unwrap();
+    let scenario = Scenario::from_json(&text.to_string()).unwrap();
     Engine::Fast.simulate(&scenario, &Meter::default()).unwrap().unwrap()
 }
 

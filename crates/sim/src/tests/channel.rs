@@ -78,7 +78,7 @@ fn losses_come_in_bursts() {
 #[test]
 fn impossible_channels_are_refused_by_their_key() {
     let error = |bottleneck: &str| {
-        let scenario: crate::Scenario = serde_json::from_str(&scenario(bottleneck, "1 s")).unwrap();
+        let scenario = crate::Scenario::from_json(&scenario(bottleneck, "1 s")).unwrap();
         scenario.check().unwrap_err().to_string()
     };
     let channel = |channel: &str| error(&format!(r#""rate": "10 Mbit/s", "channel": {channel}"#));

@@ -20,7 +20,7 @@ fn scenario(outage: &Value, duration: &str) -> Scenario {
         "topology": {"kind": "path", "rate": "10 Mbit/s", "rtt": "40 ms", "buffer": "200 packet", "outage": outage},
         "flow": [{"name": "f", "variant": "cubic"}],
     });
-    serde_json::from_value(text).unwrap()
+    Scenario::from_json(&text.to_string()).unwrap()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn outages_that_cannot_be_are_refused() {
     let mut other =
         serde_json::to_value(scenario(&json!({"on": "1 s", "off": "1 s"}), "10 s")).unwrap();
     other["event"] = json!([{"at": "1 s", "link": "bottleneck", "set": {"loss": 0.1}}]);
-    let other: Scenario = serde_json::from_value(other).unwrap();
+    let other = Scenario::from_json(&other.to_string()).unwrap();
     let said = other.check().unwrap_err().to_string();
     assert!(said.starts_with("event[0].set.loss: link `bottleneck` has outages"), "{said}");
 }

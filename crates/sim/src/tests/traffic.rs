@@ -346,7 +346,7 @@ fn a_collector_gets_every_row_once() {
 #[test]
 fn numbers_that_make_no_sense_are_refused() {
     let said = |class: &str, more: &str| {
-        let read = serde_json::from_str::<crate::Scenario>(&one_class(class, more));
+        let read = crate::Scenario::from_json(&one_class(class, more));
         read.unwrap().check().unwrap_err().to_string()
     };
     let request = |exchanges: &str| {

@@ -108,7 +108,7 @@ fn a_drawn_video_is_the_same_for_every_sender() {
 fn an_impossible_video_is_refused_by_its_key() {
     let error = |app: &str| {
         let text = scenario("2 Mbit/s", app);
-        let scenario: crate::Scenario = serde_json::from_str(&text).unwrap();
+        let scenario = crate::Scenario::from_json(&text).unwrap();
         scenario.check().unwrap_err().to_string()
     };
     assert!(error(r#""picture_rate": 25.0"#).starts_with("flow[0].app.pictures: missing"));
@@ -230,7 +230,7 @@ fn impossible_segments_are_refused_by_their_key() {
     let error = |app: &str| {
         let app = format!(r#"{{"kind": "dash", {app}}}"#);
         let text = scenario("2 Mbit/s", "").replace(r#"{"kind": "video", }"#, &app);
-        let scenario: crate::Scenario = serde_json::from_str(&text).unwrap();
+        let scenario = crate::Scenario::from_json(&text).unwrap();
         scenario.check().unwrap_err().to_string()
     };
     let some = r#""rates": ["1 Mbit/s", "2 Mbit/s"]"#;

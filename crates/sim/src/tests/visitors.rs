@@ -23,7 +23,7 @@ fn scenario(flows: &str) -> Scenario {
             "flow": [{flows}]
         }}"#
     );
-    serde_json::from_str(&text).unwrap()
+    Scenario::from_json(&text).unwrap()
 }
 
 /// One datagram at a time: the next goes when an answer has come, or after a second.

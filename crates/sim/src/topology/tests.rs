@@ -6,7 +6,7 @@ fn layout(topology: &str, flow: &str) -> Result<Layout, ScenarioError> {
     let text = format!(
         r#"{{"duration": "1 s", "topology": {topology}, "flow": [{{"name": "f", "variant": "reno"{flow}}}]}}"#
     );
-    let scenario: Scenario = serde_json::from_str(&text).unwrap();
+    let scenario = Scenario::from_json(&text).unwrap();
     Layout::new(&scenario, &vec![0; scenario.flows[0].count as usize])
 }
 

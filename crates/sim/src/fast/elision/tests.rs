@@ -9,7 +9,7 @@ use crate::records::Run;
 use crate::topology::flow_entries;
 
 fn read(scenario: &Value) -> Scenario {
-    serde_json::from_value(scenario.clone()).unwrap()
+    Scenario::from_json(&scenario.to_string()).unwrap()
 }
 
 fn layout(scenario: &Value) -> Layout {

@@ -8,7 +8,7 @@ fn of(scenario: &Value) -> Option<Lookahead> {
 }
 
 fn beside(scenario: &Value, elsewhere: &Elsewhere<'_>) -> Option<Lookahead> {
-    let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+    let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
     scenario.check().unwrap();
     let layout = Layout::new(&scenario, &flow_entries(&scenario)).unwrap();
     lookahead(&scenario, &layout, elsewhere)
@@ -96,7 +96,7 @@ fn hosts_that_send_by_the_links_that_bring_them_something_are_of_one_side() {
         .map(|[from, to]| json!({"name": from, "variant": "newreno", "from": from, "to": to}));
     scenario["flow"] = json!(flows);
     let layout = |scenario: &Value| {
-        let scenario: Scenario = serde_json::from_value(scenario.clone()).unwrap();
+        let scenario = Scenario::from_json(&scenario.to_string()).unwrap();
         Layout::new(&scenario, &flow_entries(&scenario)).unwrap()
     };
     let elsewhere = Elsewhere { crossed: &[], watched: &[], probed: &[] };

@@ -14,7 +14,7 @@ fn engine() -> Engine<'static> {
         },
         "flow": [{"name": "f", "count": 20, "variant": "newreno+sack"}],
     });
-    Engine::unwatched(&serde_json::from_value(scenario).unwrap())
+    Engine::unwatched(&crate::Scenario::from_json(&scenario.to_string()).unwrap())
 }
 
 #[test]
