@@ -89,6 +89,8 @@ ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
 
 _TABLE = re.compile(r"^\w+! \{\n(?P<lines>(?:    \w+::\w+(?: \w+)?,\n)+)\}", re.MULTILINE)
 _WORD = re.compile(r'(?:Word::(?:alone|with)\(\s*|const KIND: &\'static str = )"(\w+)"')
+#: Two names of a path in Rust that follow each other, also where the path goes on.
+_PATH = re.compile(r"\b(\w+)::(?=(\w+))")
 _TEXT = re.compile(r'"((?:\\.|[^"\\])*)"')
 
 
@@ -118,13 +120,13 @@ def violations_in(path: str, text: str, known: list[Part]) -> Iterator[str]:
     """Yield the parts that the source at ``path`` knows by name."""
     code = without_tests(text)
     said = {text.split("(")[0] for text in _TEXT.findall(code)}
+    named = set(_PATH.findall(code))
     allowed, _ = ALLOWED.get(path, (frozenset(), ""))
     for part in known:
         family = part.family
         if path.startswith((f"{family.source}.", f"{family.source}/")):
             continue
-        choices = "|".join((*family.types, family.module))
-        if re.search(rf"\b(?:{choices})::{part.kind}\b", code):
+        if any((choice, part.kind) in named for choice in (*family.types, family.module)):
             yield f"{path}: knows `{part.kind}`; ask its family"
         if family.words:
             for word in sorted(said & part.words - allowed):

@@ -168,7 +168,7 @@ impl Transfer {
     }
 }
 
-/// The number of times that a transfer asks for memory during 100,000 segments, after a warm-up.
+/// The number of times that a transfer asks for memory during 10,000 segments, after a warm-up.
 fn asked_by(config: Config) -> u64 {
     // While the first of many segments is missing the others stay in the rings, as many as the
     // receiver takes: that is what bounds them.
@@ -182,19 +182,19 @@ fn asked_by(config: Config) -> u64 {
         transfer.send(500, 0.0);
     }
     // Many holes at once.
-    transfer.send(20_000, 0.3);
+    transfer.send(5_000, 0.3);
     // A pattern of losses that is rarer still may make a ring grow once more.
     let mut least = u64::MAX;
-    for _ in 0..4 {
+    for _ in 0..8 {
         let before = asked();
-        transfer.send(100_000, 0.01);
+        transfer.send(10_000, 0.01);
         least = least.min(asked() - before);
         if least == 0 {
             break;
         }
     }
     let stats = transfer.ends[0].sender().stats();
-    assert!(stats.segments_retransmitted > 1_000, "{stats:?}");
+    assert!(stats.segments_retransmitted > 500, "{stats:?}");
     least
 }
 
@@ -204,24 +204,26 @@ fn words(slot: Slot) -> impl Iterator<Item = String> {
     })
 }
 
-/// Tries every law of growth with every recovery.
+/// Tries every law of growth with its own recovery, and three laws, of loss, of time and of rate, with every recovery:
+/// what a law keeps and what a recovery keeps know nothing of each other.
 fn no_transfer_asks_under(profile: Profile) {
+    let with_each = |growth: &'static str| {
+        words(Slot::Recovery).map(move |recovery| format!("{growth}+{recovery}"))
+    };
+    let names =
+        words(Slot::Growth).chain(["newreno", "cubic", "bbr"].into_iter().flat_map(with_each));
     let mut hungry = Vec::new();
     let mut tried = 0;
-    for growth in words(Slot::Growth) {
-        for recovery in words(Slot::Recovery) {
-            let name = format!("{growth}+{recovery}");
-            let variant: Variant = name.parse().expect("words of the registry");
-            let Ok(parts) = variant.resolve(profile) else { continue };
-            tried += 1;
-            let asked = asked_by(Config::new(parts, profile));
-            if asked > 0 {
-                hungry.push(format!("{name} under {profile}: {asked}"));
-            }
+    for name in names {
+        let variant: Variant = name.parse().expect("words of the registry");
+        let Ok(parts) = variant.resolve(profile) else { continue };
+        tried += 1;
+        let asked = asked_by(Config::new(parts, profile));
+        if asked > 0 {
+            hungry.push(format!("{name} under {profile}: {asked}"));
         }
     }
-    // Tahoe goes with one recovery, each other law with all.
-    assert!(tried > 50, "{tried}");
+    assert!(tried > 40, "{tried}");
     assert!(hungry.is_empty(), "{hungry:#?}");
 }
 
