@@ -168,6 +168,7 @@ fn dropped(device: &str) -> u64 {
 }
 
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn a_million_packets_have_right_checksums() {
     if ackclock_kernel::needs().is_some() {
         return;
@@ -269,6 +270,7 @@ fn connect_from([a, b, c, d]: [u8; 4]) -> TcpStream {
 
 /// Table II of Scharf et al. with the kernel's own packets: those that go through a pair of devices in a second.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn packets_through_a_pair_of_devices() {
     const PACKETS: u32 = 50_000;
     if ackclock_kernel::needs().is_some() {

@@ -18,9 +18,10 @@ use ackclock_tcp::variant::{REGISTRY, Slot};
 use ackclock_units::random::Stream;
 use serde_json::{Map, Value, json};
 
-/// A run that goes on after so long is stopped, and has to end within a second time: far more than it should take.
+/// A run that goes on after so long is stopped.
 const LET_RUN: Duration = Duration::from_millis(60);
-const MUST_END: Duration = Duration::from_secs(6);
+/// A thread that has not ended after so long stands still, on whatever machine: it should take milliseconds.
+const STANDS_STILL: Duration = Duration::from_secs(60);
 
 /// Every growth law, and two names with more parts.
 static LAWS: LazyLock<Vec<&str>> = LazyLock::new(|| {
@@ -253,7 +254,7 @@ fn absurd_scenarios_are_refused_or_run() {
         });
         let result = receiver.recv_timeout(LET_RUN).or_else(|_| {
             meter.stop();
-            receiver.recv_timeout(MUST_END)
+            receiver.recv_timeout(STANDS_STILL)
         });
         match result {
             Ok(Ok(())) => run += 1,
@@ -343,7 +344,7 @@ fn impossible(draw: &mut Draw<'_>) -> Value {
 }
 
 #[test]
-fn impossible_scenarios_are_refused_in_a_second() {
+fn impossible_scenarios_are_refused_before_they_run() {
     let schema: Value = serde_json::from_str(&schema()).unwrap();
     let mut draw = Draw { random: Stream::new(1, "impossible"), definitions: &schema["$defs"] };
     for n in 0..number_of("ACKCLOCK_IMPOSSIBLE", 1000) {
@@ -353,7 +354,7 @@ fn impossible_scenarios_are_refused_in_a_second() {
         thread::spawn(move || {
             let _ = sender.send(from_json(&input).is_err());
         });
-        let refused = receiver.recv_timeout(Duration::from_secs(1));
+        let refused = receiver.recv_timeout(STANDS_STILL);
         assert_eq!(refused, Ok(true), "case {n}:\n{text}");
     }
 }

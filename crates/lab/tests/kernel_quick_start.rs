@@ -99,6 +99,7 @@ const ADMISSION: &str = r#"{"threshold": 1.0, "slot": "1 s", "history": 2}"#;
 
 /// 40.96 Mbit/s and 100 ms are 40.96e6 · 0.1 / (8 · 1500) = 341.3 packets.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn the_first_window_is_what_the_rate_fills() {
     judged(|| {
         let text = scenario(3, ADMISSION, ADMISSION, &downloads("40.96Mbps", "4 MB", &["0.5"]));
@@ -113,6 +114,7 @@ fn the_first_window_is_what_the_rate_fills() {
 
 /// The flow's sender opens, and asks with its SYN.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn a_sender_that_opens_asks_with_its_syn() {
     judged(|| {
         let flow = r#""flow": [{"name": "bulk", "variant": "reno+quickstart(81.92Mbps)", "profile": "linux",
@@ -130,6 +132,7 @@ fn a_sender_that_opens_asks_with_its_syn() {
 
 /// Figure 8 with a connection for each download: of 100 Mbit/s 30 are taken, then none, then all.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn the_grants_of_figure_8_are_the_papers() {
     judged(|| {
         let cross = |link: &str, rate: f64, start: &str, stop: &str| {
@@ -163,6 +166,7 @@ fn the_grants_of_figure_8_are_the_papers() {
 /// Three responses of 4 MB on one connection, four seconds of silence between them: the second asks with its first data,
 /// and gets its window then. 40.96e6 · 0.1 / (8 · 1500) = 341.3 packets.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn data_asks_after_silence() {
     judged(|| {
         let text = scenario(11, ADMISSION, ADMISSION, &downloads("40.96Mbps", "2 MB", &["0.5"]));
@@ -188,6 +192,7 @@ fn data_asks_after_silence() {
 
 /// A threshold at the approved window ends slow start: congestion avoidance adds a segment a round trip.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn the_threshold_becomes_the_approved_window() {
     judged(|| {
         let flow = r#""flow": [{"name": "bulk", "variant": "reno+quickstart(10.24Mbps,approved)", "profile": "linux",
@@ -203,6 +208,7 @@ fn the_threshold_becomes_the_approved_window() {
 
 /// A loss rate of 2 % meets some of the 682 packets at 81.92 Mbit/s: the step is told, and nothing is asked for after it.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn a_lost_packet_of_the_jump_is_told() {
     judged(|| {
         let text = scenario(12, ADMISSION, ADMISSION, &downloads("81.92Mbps", "2 MB", &["0.5"]));
@@ -217,6 +223,7 @@ fn a_lost_packet_of_the_jump_is_told() {
 
 /// Three routers that admit, by the kernel's programs as XDP and as tc, decide as the path's own.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn routers_in_the_kernel_decide_as_the_paths_own() {
     judged(|| {
         let text = scenario(
@@ -264,6 +271,7 @@ fn routers_in_the_kernel_decide_as_the_paths_own() {
 /// A router that raises 5.12 to 81.92 Mbit/s guesses eight bits of the nonce: it is believed once in 256 times. One that
 /// takes no part leaves a wrong TTL difference.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn routers_that_cheat_or_take_no_part_are_found_out() {
     judged(|| {
         let at = ["0.2", "0.4", "0.6", "0.8", "1.0", "1.2"];
@@ -289,6 +297,7 @@ fn routers_that_cheat_or_take_no_part_are_found_out() {
 
 /// tshark, of another house, reads both options by name, and finds no wrong checksum of IP.
 #[test]
+#[ignore = "live: needs root, and a kernel that takes our programs"]
 fn tshark_reads_both_options() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("kernel-quick-start");
     let _ = std::fs::remove_dir_all(&folder);

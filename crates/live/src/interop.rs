@@ -178,6 +178,7 @@ fn scripted(
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn our_end_answers_a_kernel_that_has_closed_its_side() {
     let mut answered = false;
     let server = scripted(move |now, end| {
@@ -207,6 +208,7 @@ fn our_end_answers_a_kernel_that_has_closed_its_side() {
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn the_kernel_answers_our_end_that_has_closed_its_side() {
     let mut asked = false;
     let client = scripted(move |now, end| {
@@ -237,6 +239,7 @@ fn the_kernel_answers_our_end_that_has_closed_its_side() {
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn a_reset_of_the_kernels_ends_our_transfer() {
     let Some(((), end)) = run_against_kernel(
         0,
@@ -255,6 +258,7 @@ fn a_reset_of_the_kernels_ends_our_transfer() {
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn a_reset_of_ours_ends_the_kernels_transfer() {
     let sink = scripted(|now, end| {
         end.read(now, end.readable());
@@ -283,6 +287,7 @@ fn a_reset_of_ours_ends_the_kernels_transfer() {
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn nobody_at_the_kernels_port_is_a_reset() {
     let Some(Kernel { mut port, namespace: _space }) = kernel(1) else { return };
     let mut host = own(0, AnyApp::Bulk(Bulk::new(None)), |_| {});
@@ -291,6 +296,7 @@ fn nobody_at_the_kernels_port_is_a_reset() {
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn our_sender_waits_for_a_kernel_that_does_not_read() {
     let sender = AnyApp::Bulk(Bulk::new(Some(Bytes::new(2_000_000))));
     let Some((got, end)) = run_against_kernel(
@@ -313,6 +319,7 @@ fn our_sender_waits_for_a_kernel_that_does_not_read() {
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn the_kernel_waits_for_our_end_that_does_not_read() {
     let reader = scripted(|now, end| {
         let wakes = Instant::START + Duration::from_millis(1500);
@@ -341,6 +348,7 @@ fn the_kernel_waits_for_our_end_that_does_not_read() {
 }
 
 #[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
 fn both_ends_may_close_at_once() {
     let closing = scripted(|now, end| {
         end.read(now, end.readable());
