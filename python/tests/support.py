@@ -28,10 +28,9 @@ from = "2 s"
 
 
 def outside() -> dict[str, str]:
-    """Return the environment of the examples in Rust that are not in the workspace.
+    """Return the environment of the example in Rust that is not in the workspace.
 
-    Their locks name the same versions, so that one compilation of the package serves all of them.
-    It is not optimised: they run for seconds.
+    It is not optimised, as it runs for seconds.
     """
     return {
         **os.environ,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -64,13 +63,8 @@ WRITTEN = {
     ),
 }
 
-#: By kind: the crate whose tests are run, the tests, and how many there are at least.
-TESTS = {
-    # The law's own test, and those that every law of the table has to pass.
-    "law": ("tcp", ["probe", "variant::"], 10),
-    "queue": ("net", ["probe", "queue::tests"], 5),
-    "app": ("app", ["probe", "application::tests"], 3),
-}
+#: By kind: the crate that it goes into.
+CRATES = {"law": "tcp", "queue": "net", "app": "app"}
 
 
 def copy_of_the_crates(folder: Path) -> Path:
@@ -118,27 +112,23 @@ def test_something_new_is_its_files_and_one_line(kind: str, tmp_path: Path, scri
     assert [each for each in after if each != line] == before
     with pytest.raises(SystemExit, match="is there already"):
         write(root, "probe")
-    for crate in ("tcp", "net", "app"):
+    if crate := CRATES.get(kind):
         source = root / "crates" / crate / "src"
         assert list(script("check_layers").module_violations(crate, source)) == []
-    assert list(script("check_names").violations(root)) == []
+        assert list(script("check_names").violations(root)) == []
 
 
 @pytest.mark.slow
 def test_what_is_new_builds_and_runs(tmp_path: Path, script: Script) -> None:
+    # The tests of the beginnings are the crates' own; that their lines suffice is seen here.
     root = copy_of_the_crates(tmp_path)
-    for kind in TESTS:
+    for kind in CRATES:
         for path in script("new").KINDS[kind](root, "probe"):
             if path.name == "probe.rs":
                 check = ["rustfmt", "--edition", "2024", "--check", path]
                 subprocess.run(check, check=True, cwd=root)
-    for crate, tests, least in TESTS.values():
-        done = cargo(root, "test", "-p", f"ackclock-{crate}", "--lib", "--", *tests)
-        passed = re.search(r"test result: ok\. (\d+) passed", done)
-        assert passed is not None
-        assert int(passed[1]) >= least
-    files = [tmp_path / f"{kind}.json" for kind in TESTS]
-    for kind, file in zip(TESTS, files, strict=True):
+    files = [tmp_path / f"{kind}.json" for kind in CRATES]
+    for kind, file in zip(CRATES, files, strict=True):
         file.write_text(json.dumps(scenario(kind)), encoding="utf-8")
     drive = ["-p", "ackclock-sim", "--example", "drive", "--"]
     fast, reference = (
@@ -202,12 +192,11 @@ def cargo(root: Path, command: str, *arguments: str | Path) -> str:
     done = subprocess.run(
         ["cargo", command, "--quiet", "--locked", *arguments],
         cwd=root,
-        # Not optimised: the tests and three runs of 5 s are short, the compilation is not.
+        # Not optimised: six runs of 5 s are short, the compilation is not.
         env={
             **os.environ,
             "CARGO_TARGET_DIR": str(ROOT / "target"),
             "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
-            "CARGO_PROFILE_TEST_OPT_LEVEL": "0",
         },
         capture_output=True,
         text=True,

@@ -10,6 +10,7 @@ import pytest
 from support import ROOT, outside
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cargo") is None, reason="no cargo on the PATH")
 def test_the_page_on_quinn_has_what_the_example_prints() -> None:
     done = subprocess.run(

@@ -19,8 +19,7 @@ pub struct Probe {
 impl Described for Probe {
     type Settings = ();
 
-    const WORDS: &'static [Word<()>] =
-        &[Word::alone("probe", (), "TODO one line of help")];
+    const WORDS: &'static [Word<()>] = &[Word::alone("probe", (), "TODO one line of help")];
 }
 
 impl Law for Probe {
@@ -93,14 +92,13 @@ impl Growth for Probe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::growth::GrowthChoice;
     use crate::growth::tests::Story;
 
     #[test]
     fn probe_adds_a_segment_a_window_and_halves_at_a_loss() {
         // TODO the new law's arithmetic. Half of 20 segments is 10, a window of ACKs adds one, and
         // half of 11 is 5.5.
-        let mut story = Story::new(GrowthChoice::Probe(()), 20);
+        let mut story = Story::of(Probe::make(()), 20);
         story.congestion(Signal::Loss, 20).acks(10);
         assert_eq!(story.law.cwnd(), story.mss.times(11));
         story.congestion(Signal::Loss, 11);

@@ -165,6 +165,11 @@ impl Default for Application {
     }
 }
 
+/// The beginning that `make new-app` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../scripts/new/app.rs"]
+mod beginning;
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -413,7 +413,7 @@ mod tests {
 
     /// The table with its file's list, or the message.
     fn resolved(contents: &str, table: &str) -> Result<Value, String> {
-        let scratch = tempfile::tempdir().unwrap();
+        let scratch = crate::scratch::Scratch::new();
         fs::write(scratch.path().join("f.txt"), contents).unwrap();
         let mut value: Value = serde_json::from_str(table).unwrap();
         resolve(&mut value, Folder::open(scratch.path()))
@@ -482,7 +482,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_closed_folder_gives_no_file_outside() {
-        let scratch = tempfile::tempdir().unwrap();
+        let scratch = crate::scratch::Scratch::new();
         let inside = scratch.path().join("inside");
         fs::create_dir_all(inside.join("below")).unwrap();
         fs::write(scratch.path().join("outside.txt"), "7\n").unwrap();

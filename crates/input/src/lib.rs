@@ -324,4 +324,6 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
 }
 
 #[cfg(test)]
+mod scratch;
+#[cfg(test)]
 mod tests;

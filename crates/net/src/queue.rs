@@ -3,6 +3,10 @@
 //! A discipline is one file of this folder. It says there all that is known of it ([`Described`]): its settings as a
 //! scenario has them, its limits, whether it marks. Here it has one line, in `disciplines!`.
 
+/// The beginning that `make new-queue` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../scripts/new/queue.rs"]
+mod beginning;
 mod check;
 mod contract;
 mod fifo;

@@ -409,5 +409,10 @@ impl Growth for AnyGrowth {
     }
 }
 
+/// The beginning that `make new-law` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../scripts/new/law.rs"]
+mod beginning;
+
 #[cfg(test)]
 mod tests;

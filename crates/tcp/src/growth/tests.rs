@@ -33,9 +33,18 @@ impl Story {
         Self::with(choice, SlowStartChoice::Standard(()), window_segments)
     }
 
+    /// The story of a law that no table has.
+    pub fn of(law: impl Growth + 'static, window_segments: u64) -> Self {
+        let law = AnyGrowth::Other(Box::new(law));
+        Self::begun(law, SlowStartChoice::Standard(()), window_segments)
+    }
+
     pub fn with(choice: GrowthChoice, slow_start: SlowStartChoice, window_segments: u64) -> Self {
+        Self::begun(AnyGrowth::new(choice), slow_start, window_segments)
+    }
+
+    fn begun(mut law: AnyGrowth, slow_start: SlowStartChoice, window_segments: u64) -> Self {
         let mss = Mss::new(1000).unwrap();
-        let mut law = AnyGrowth::new(choice);
         law.rebase(&Proposal {
             cwnd: Some(mss.times(window_segments)),
             ssthresh: None,

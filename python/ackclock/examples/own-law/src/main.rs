@@ -72,8 +72,8 @@ const SCENARIO: &str = r#"
 "#;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let simulation = Simulation::from_toml(SCENARIO)
-        .law("twosegments", || Box::new(TwoSegments::default()));
+    let simulation =
+        Simulation::from_toml(SCENARIO).law("twosegments", || Box::new(TwoSegments::default()));
     for flow in &simulation.run()?.flows {
         println!("{:6} {:6.2} Mbit/s", flow.flow, flow.goodput_bps / 1e6);
     }
