@@ -22,6 +22,8 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	2>/dev/null && echo "$$python" && break; done)
 # By path and not by activation, so that blanks in the path do no harm.
 BIN := .venv/bin
+INSTALL := PYTHON="$(PYTHON)" scripts/install.sh
+STAGES := MAKE="$(MAKE)" "$(PYTHON)" scripts/stages.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CARGO_TERM_COLOR ?= auto
 
@@ -35,10 +37,12 @@ PYTHON_FILES := python scripts
 # The Cargo profile of `make build`. Compiled dependencies of `dev` serve the tests, too.
 PROFILE ?= dev
 TEST_FLAGS ?=
+PYTEST := $(BIN)/python -m pytest
 SAMPLE ?= 60
 # The loader of laws in the kernel (crates/kernel) is built where libelf's and zlib's headers are; without them, and in
 # `make wheels`, everything else is, and `ackclock kernel` says what is missing.
 LOADER := $(if $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes),--features loader)
+RUST_TESTS := --workspace --locked $(LOADER) --lib --bins --tests
 # The Cargo profile of `make wheels`.
 WHEELS_PROFILE ?= release
 # `make wheel` builds the engine twice: first to count which branches are common, then with those counts
@@ -81,15 +85,35 @@ demo: build ## Reproduce the study altman1997 and say where its report lies
 web: ## The page for browsers, in web/dist: one file for any web server, or to be opened (needs Node.js)
 	scripts/web.sh build
 
+# The stages of `make test`, and those that `make test-all` adds (scripts/stages.py; their budgets: ci/budget.toml).
+MOST := tools lint-fast compile lint test-rust test-python
+REST := test-slow test-web test-outside test-timed test-live site test-installed
+
 .PHONY: test
-test: lint test-rust test-web test-python ## Everything: lints, Rust tests, the page, Python tests
-	@echo "All tests passed."
+test: ## Lints, types, the Rust tests, and the Python tests but for those that `test-all` adds
+	@$(STAGES) $(MOST)
 
-.PHONY: lint
-lint: lint-rust lint-python ## Formatting, lints, types, words, the law of dependence
+.PHONY: test-all
+test-all: ## And the page in Chromium, real packets, the clock, slow studies, beginnings, the site, the wheel
+	@$(STAGES) $(MOST) $(REST)
 
-.PHONY: lint-rust
-lint-rust: .venv/.dev
+.PHONY: test-rest
+test-rest: ## The stages that `test-all` adds to `test`
+	@$(STAGES) $(REST)
+
+.PHONY: test-crate
+test-crate: ## The tests of one crate, in seconds: make test-crate C=net
+	cargo test --package ackclock-$(C) --locked $(TEST_FLAGS)
+
+.PHONY: tools
+tools: .venv/.dev ## .venv with the pinned packages
+
+.PHONY: compile
+compile: build ## The Rust tests and the package, in one compilation
+	cargo test $(RUST_TESTS) --no-run
+
+.PHONY: lint-fast
+lint-fast: .venv/.dev ## The checks that compile nothing: formatting, words, the law of dependence
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(TABLED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -99,25 +123,33 @@ lint-rust: .venv/.dev
 	$(BIN)/python scripts/check_writes.py
 	$(BIN)/python scripts/check_words.py
 	$(BIN)/python scripts/check_commits.py
+	$(BIN)/python scripts/check_studies.py
 	scripts/audit.sh
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check $(PYTHON_FILES)
+	$(BIN)/typos
+
+.PHONY: lint
+lint: lint-fast lint-rust lint-python ## Formatting, lints, types, words, the law of dependence
+
+.PHONY: lint-rust
+lint-rust:
 	cargo clippy --workspace --all-targets --locked $(LOADER) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(LOADER)
 
 .PHONY: lint-python
 lint-python: .venv/.dev build
-	$(BIN)/ruff check $(PYTHON_FILES)
-	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/python scripts/generate_scenario.py --check
-	$(BIN)/python scripts/check_studies.py
 	$(BIN)/basedpyright
-	$(BIN)/typos
+	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 
 .PHONY: test-rust
-test-rust: ## The Rust tests
-	cargo test --workspace --locked $(LOADER) $(TEST_FLAGS)
+test-rust: ## The Rust tests but for those that need root or the machine's clock
+	cargo test $(RUST_TESTS) $(TEST_FLAGS)
+	cargo test --workspace --locked $(LOADER) --doc
 
 .PHONY: test-web
-test-web: ## The page in Chromium, and WebAssembly against native; skipped without Node.js or Chromium
+test-web: build ## The page in Chromium, and WebAssembly against native; skipped without Node.js or Chromium
 	scripts/web.sh test
 
 .PHONY: test-notebook
@@ -125,11 +157,23 @@ test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (
 	cd web && JUPYTER_LAB="$(ROOT)/.venv-lab/bin/jupyter-lab" npx playwright test notebook.spec.ts
 
 .PHONY: test-python
-test-python: .venv/.dev build ## The Python tests, on the installed package
-	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
-	$(BIN)/python -m pytest -m "not live" --numprocesses=auto --dist=loadfile
-	$(BIN)/python -m pytest -m "live and untimed" --reruns 1 --numprocesses=4
-	$(BIN)/python -m pytest -m "live and not untimed" --reruns 2 --numprocesses=2
+test-python: .venv/.dev build ## The Python tests that need neither seconds nor root nor the machine's clock
+	$(PYTEST) -m "not live and not slow and not timed" --numprocesses=auto --dist=worksteal
+
+.PHONY: test-slow
+test-slow: .venv/.dev build ## The Python tests that take long
+	$(PYTEST) -m "slow and not live and not timed" --numprocesses=auto --dist=worksteal
+
+.PHONY: test-timed
+test-timed: .venv/.dev build ## The tests that judge the machine's clock, one after another
+	$(PYTEST) -m "timed and not live"
+	cargo test $(RUST_TESTS) -- --ignored --test-threads 1 timed
+
+.PHONY: test-live
+test-live: .venv/.dev build ## The tests of real packets and of the kernel; they need root
+	cargo test $(RUST_TESTS) -- --ignored --skip timed
+	$(PYTEST) -m "live and untimed" --reruns 1 --numprocesses=4
+	$(PYTEST) -m "live and not untimed" --reruns 2 --numprocesses=2
 
 .PHONY: soak
 soak: ## The random tests with new cases, fifty times as many (some minutes)
@@ -195,31 +239,28 @@ clean: ## Remove everything that was built
 	"$(PYTHON)" -m venv --clear .venv
 	@touch $@
 
-.venv/.runtime: requirements/runtime.txt | .venv/.created
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/runtime.txt
+.venv/.runtime: requirements/runtime.txt requirements/tools.txt | .venv/.created
+	$(INSTALL) .venv requirements/runtime.txt
 	@touch $@
 
 .venv/.dev: requirements/dev.txt .venv/.runtime
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
+	$(INSTALL) .venv requirements/dev.txt
 	@touch $@
 
 # Apart from `.venv`, so that only the site pays for its packages.
 .venv-site/.installed: requirements/site.txt
-	"$(PYTHON)" -m venv --clear .venv-site
-	.venv-site/bin/python -m pip install --quiet --require-hashes --requirement requirements/site.txt
+	$(INSTALL) .venv-site requirements/site.txt
 	@touch $@
 
 # JupyterLab with the package, and the view that `make web` has built.
 .venv-lab/.installed: requirements/lab.txt .venv/.installed
-	"$(PYTHON)" -m venv --clear .venv-lab
-	.venv-lab/bin/python -m pip install --quiet --require-hashes --requirement requirements/lab.txt
+	$(INSTALL) .venv-lab requirements/lab.txt
 	.venv-lab/bin/python -m pip install --quiet --no-deps target/wheels/*.whl
 	@touch $@
 
 # Apart from `.venv`, too: 413 MB that only wheels need.
 .venv-zig/.installed: requirements/wheel.txt
-	"$(PYTHON)" -m venv --clear .venv-zig
-	.venv-zig/bin/python -m pip install --quiet --require-hashes --requirement requirements/wheel.txt
+	$(INSTALL) .venv-zig requirements/wheel.txt
 	@touch $@
 
 # The list of sources, so that a file that was taken away is noticed too.
@@ -259,8 +300,8 @@ dist/wheels/.%: .venv/.sources $(SOURCES) .venv/.runtime .venv-zig/.installed
 	@touch $@
 
 dist/.venv/.installed: dist/.built requirements/runtime.txt
-	"$(PYTHON)" -m venv --clear dist/.venv
-	dist/.venv/bin/python -m pip install --quiet --require-hashes --requirement requirements/runtime.txt
+	rm -rf dist/.venv
+	$(INSTALL) dist/.venv requirements/runtime.txt
 	dist/.venv/bin/python -m pip install --quiet --no-deps dist/*.whl
 	@touch $@
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Writes requirements/{runtime,dev,site,wheel,lab}.txt from the .in files: every package with its version and the hashes of
+# Writes requirements/{tools,runtime,dev,site,wheel,lab}.txt from the .in files: every package with its version and the hashes of
 # its files, so that nothing else is installed, wherever it comes from. The index is pip's own; no address goes into the
 # files.
 # Usage: scripts/lock.sh [--upgrade]
@@ -11,7 +11,7 @@ trap 'rm -rf "$venv"' EXIT
 "${PYTHON:-python3}" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet uv
 index=$("$venv/bin/python" -m pip config get global.index-url 2>/dev/null || true)
-for list in runtime dev site wheel lab; do
+for list in tools runtime dev site wheel lab; do
     # `uv` takes the hashes from the index, where `pip-tools` would fetch every file of every package.
     "$venv/bin/uv" pip compile --quiet --generate-hashes --no-header --annotation-style=line \
         --python "$venv/bin/python" --python-version 3.11 ${index:+--default-index "$index"} "$@" \
