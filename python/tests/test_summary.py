@@ -410,7 +410,7 @@ def test_a_name_may_be_cut_and_a_number_never(
         "bottleneck": {"rate": "1 Gbit/s", "delay": "5 ms"},
         "access": {"rate": "10 Gbit/s", "delay": "1 ms"},
     }
-    table = {"duration": "5 s", "topology": fast, "flow": [{"name": name, "variant": "cubic"}]}
+    table = {"duration": "2 s", "topology": fast, "flow": [{"name": name, "variant": "cubic"}]}
     file = saved(table)
     run = ac.simulate(file)
     shown = on_terminal(width, "run", file)
@@ -468,7 +468,7 @@ def test_a_narrow_terminal_has_each_row_by_itself(
 def test_an_output_without_our_signs_has_others(
     encoding: str, saved: Callable[[dict[str, Any]], Path]
 ) -> None:
-    table = {"duration": "5 s", "topology": PATH, "traffic": [WEB],
+    table = {"duration": "2 s", "topology": PATH, "traffic": [WEB],
              "flow": [{"name": "Größe", "variant": "cubic"}]}  # fmt: skip
     file = saved(table)
     program = Path(sys.executable).parent / "ackclock"
