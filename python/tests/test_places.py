@@ -256,15 +256,23 @@ def test_a_full_or_read_only_disk_is_told_before_work_begins(work: Path) -> None
 
 
 @needs_mounts
-def test_a_disk_that_becomes_full_is_told_in_one_line(work: Path) -> None:
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [
+            ("run", "probed.toml", "--out"),
+            ("run", "probed.toml", "--pcap"),
+            ("compare", "probed.toml", "--on", "sim", "--repeat", "1", "--out"),
+        ],
+        pytest.param([("reproduce", "altman1997/f2", "--quick", "--out")], marks=pytest.mark.slow),
+    ],
+    ids=["runs", "a study"],
+)
+def test_a_disk_that_becomes_full_is_told_in_one_line(
+    commands: list[tuple[str, ...]], work: Path
+) -> None:
     probe = '[[probe]]\nflow = "a"\nevery = "change"\n'
     (work / "probed.toml").write_text(SMALL.replace('"5 s"', '"60 s"') + probe, encoding="utf-8")
-    commands: list[tuple[str, ...]] = [
-        ("run", "probed.toml", "--out"),
-        ("run", "probed.toml", "--pcap"),
-        ("compare", "probed.toml", "--on", "sim", "--repeat", "1", "--out"),
-        ("reproduce", "altman1997/f2", "--quick", "--out"),
-    ]
     # Room for what is tried, 64 KiB and the folder, and for no results.
     disks = {f"place-{number}": "size=72k" for number in range(len(commands))}
     given = [(*words, place) for words, place in zip(commands, disks, strict=True)]

@@ -144,7 +144,7 @@ def check_report(name: str, out: Path, ackclock: Callable[..., Answer]) -> None:
 @pytest.mark.usefixtures("svg_alone")
 def test_every_program_of_a_report_draws_its_figure(tmp_path: Path) -> None:
     scenario = for_report(ac.Scenario.from_file(EXAMPLES / "web.toml"))
-    ac.simulate(dataclasses.replace(scenario, duration="5 s")).report(tmp_path)
+    ac.simulate(dataclasses.replace(scenario, duration="3 s")).report(tmp_path)
     for program in sorted((tmp_path / "figures").glob("*.py")):
         made = tmp_path / "again.svg"
         draw = draw_apart if program.stem == "windows" else draw_here
