@@ -125,7 +125,7 @@ def test_a_report_has_every_form(tmp_path: Path, ackclock: Callable[..., Answer]
 
 
 @pytest.mark.usefixtures("svg_alone")
-@pytest.mark.parametrize("name", ["two_senders", "web"])
+@pytest.mark.parametrize("name", ["web", pytest.param("two_senders", marks=pytest.mark.slow)])
 def test_a_report_of_an_example(name: str, tmp_path: Path, ackclock: Callable[..., Answer]) -> None:
     check_report(name, tmp_path / "out", ackclock)
     check_figures(tmp_path / "out", one="windows")
