@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
@@ -69,6 +70,14 @@ app.add_typer(theory_app, name="theory")
 app.add_typer(kernel_app, name="kernel")
 
 
+@cache
+def _command() -> Any:
+    """Return the command, which a process that runs many makes once: it takes 80 ms."""
+    command = typer.main.get_command(app)
+    read_plainly(command)
+    return command
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and leave with its exit code.
 
@@ -76,8 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     that cannot be finished one line and the code 1, an interrupt one line and the code 130.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command = typer.main.get_command(app)
-    read_plainly(command)
+    command = _command()
     try:
         code = command.main(args=given, prog_name="ackclock", standalone_mode=False)
     except (BadInput, MissingPackageError) as error:

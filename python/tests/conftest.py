@@ -102,6 +102,13 @@ def ackclock(capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
 
 
 @pytest.fixture
+def svg_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pages have figures as SVG alone: fonts in PDFs are most of the time of a page."""
+    for name in ("to_pdf", "to_png"):
+        monkeypatch.setattr(f"ackclock.plots.style.{name}", lambda _: b"")
+
+
+@pytest.fixture
 def script() -> Callable[[str], ModuleType]:
     """Load a script of the folder ``scripts`` as a module."""
 

@@ -42,8 +42,8 @@ def outside() -> dict[str, str]:
     }
 
 
-def wait_until_it_simulates(pid: int) -> None:
-    """Wait until a process has loaded the extension and then used the processor for a second.
+def wait_until_it_simulates(pid: int, after_s: float = 1.0) -> None:
+    """Wait until a process has loaded the extension and then used the processor for so long.
 
     By its own time and not the clock's: on a busy machine it may still be starting.
     """
@@ -56,7 +56,7 @@ def wait_until_it_simulates(pid: int) -> None:
         used_s = int(ticks) / os.sysconf("SC_CLK_TCK")
         if loaded_s is None and "_core" in maps.read_text(encoding="utf-8"):
             loaded_s = used_s
-        if loaded_s is not None and used_s > loaded_s + 1:
+        if loaded_s is not None and used_s > loaded_s + after_s:
             return
         time.sleep(0.05)
     raise TimeoutError(pid)

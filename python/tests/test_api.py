@@ -333,21 +333,16 @@ def test_an_exception_of_progress_is_raised(small: ac.Scenario) -> None:
 
 
 def test_other_threads_go_on_during_a_run(small: ac.Scenario) -> None:
-    long = dataclasses.replace(small, duration="4000 s", probes=())
+    long = dataclasses.replace(small, duration="1000 s", probes=())
     worker = threading.Thread(target=ac.simulate, args=(long,))
-    began = last = time.monotonic()
-    longest_pause = 0.0
+    turns = 0
     worker.start()
     while worker.is_alive():
         time.sleep(0.001)
-        now = time.monotonic()
-        longest_pause = max(longest_pause, now - last)
-        last = now
-    took = time.monotonic() - began
-    if took < 0.2:
-        pytest.skip(f"the run took {took:.3f} s, too short to tell")
-    # Were the lock held there would be one pause as long as the run.
-    assert longest_pause < took / 2
+        turns += 1
+    # The run takes a tenth of a second at least. Were the lock held there would be a turn before
+    # and one after it.
+    assert turns > 10
 
 
 def test_a_path_is_a_graph_of_one_link() -> None:

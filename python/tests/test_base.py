@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import typer
 import ackclock as ac
 from ackclock.extras import EXTRAS, REPORT, missing
 from ackclock.runs import TABLES
-from support import ROOT, SMALL
+from support import ROOT, SMALL, Answer
 
 #: The beginning of a program in whose process no package of an extra can be imported.
 BLOCKED = f"""
@@ -36,6 +37,38 @@ ARGUMENTS = {
 }  # fmt: skip
 
 _COMMAND = BLOCKED + "from ackclock import cli; cli.main(sys.argv[1:])"
+
+#: Runs the command of each line in a fork, and prints its code, its output and its errors.
+_FORKS = f"""{BLOCKED}
+import contextlib, io, json, os, signal, traceback
+from pathlib import Path
+from ackclock import cli
+
+# What most of them load is loaded once.
+for words in ("compare small.toml --on sim", "run small.toml --out warm", "kernel list", "--help"):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main(words.split())
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        # It ends the process if work goes on.
+        signal.alarm(60)
+        for number, name in ((0, os.devnull), (1, "out.txt"), (2, "err.txt")):
+            os.dup2(os.open(name, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+        code = 70
+        try:
+            cli.main(line.split())
+        except SystemExit as left:
+            code = left.code
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        # To take all modules down again takes as long as a command.
+        os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps([code, *(Path(name).read_text() for name in ("out.txt", "err.txt"))]))
+    sys.stdout.flush()
+"""
 
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -66,7 +99,6 @@ WORKS = (
     "export small.toml exported --as qlog,flent,xplot",
     "suite",
     "suite quick cubic --case alone --json",
-    "pairwise newreno cubic --repeat 1",
     "pairwise newreno cubic --repeat 1 --json",
     "pairwise newreno cubic --repeat 1 --metric harm --out pairs",
     "new",
@@ -106,20 +138,48 @@ NEEDS = {
 }
 
 
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[[str], Answer]]:
+    """Run commands in forks of one process: a start takes most of the time of most."""
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "small.toml").write_text(SMALL, encoding="utf-8")
+    (folder / "theory.toml").write_bytes((ROOT / "examples/theory.toml").read_bytes())
+    with subprocess.Popen(
+        [sys.executable, "-c", _FORKS],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
+    ) as forks:  # fmt: skip
+        to, back = forks.stdin, forks.stdout
+        assert to is not None
+        assert back is not None
+
+        def asked(line: str) -> Answer:
+            print(line, file=to, flush=True)
+            return Answer(*json.loads(back.readline()))
+
+        yield asked
+        to.close()
+    assert forks.returncode == 0
+    assert not (folder / "page").exists()
+
+
 @pytest.mark.parametrize("line", WORKS)
-def test_a_command_works_without_extras(line: str, small_file: Path) -> None:
-    (small_file.parent / "theory.toml").write_bytes((ROOT / "examples/theory.toml").read_bytes())
-    done = command(small_file.parent, *line.split())
-    assert done.returncode == 0, done.stderr
+def test_a_command_works_without_extras(line: str, ask: Callable[[str], Answer]) -> None:
+    answer = ask(line)
+    assert answer.code == 0, answer.err
     if "--json" in line:
-        json.loads(done.stdout)
+        json.loads(answer.out)
 
 
 @pytest.mark.parametrize("line", NEEDS)
-def test_a_command_says_which_extra_it_needs(line: str, small_file: Path) -> None:
+def test_a_command_says_which_extra_it_needs(line: str, ask: Callable[[str], Answer]) -> None:
+    answer = ask(line)
+    assert (answer.code, answer.err) == (2, f"ackclock: {NEEDS[line]}\n")
+
+
+def test_a_command_in_a_process_of_its_own_says_so(small_file: Path) -> None:
+    line = "report small.toml"
     done = command(small_file.parent, *line.split())
     assert (done.returncode, done.stderr) == (2, f"ackclock: {NEEDS[line]}\n")
-    assert not (small_file.parent / "page").exists()
 
 
 def test_every_command_is_tried() -> None:

@@ -125,6 +125,19 @@ def test_an_application_is_held_back_from_a_moment_on() -> None:
     assert B0.bdp_segments == pytest.approx(50e6 * 0.04 / 8 / 1488)
 
 
+#: Cases whose runs are short, among them all that are missed.
+FEW = (
+    *("01-flags", "01-rounds", "02-few-losses", "03-gain", "04-slower-link", "07-startup"),
+    *("08-inflight", "10-after-5s", "12-bandwidth", "12-rounds", "14-queue", "17-loss"),
+    *("18-restores", "20-startup"),
+)
+
+
+@pytest.fixture(scope="module")
+def few() -> SuiteResult:
+    return run_suite("bbr-draft", ["bbr", "cubic"], quick=True, cases=list(FEW))
+
+
 @pytest.fixture(scope="module")
 def quick() -> SuiteResult:
     return run_suite("bbr-draft", ["bbr", "cubic"], quick=True)
@@ -141,7 +154,16 @@ def numbers(text: str) -> list[float]:
     return [float(each) for each in re.findall(r"-?[0-9]+(?:\.[0-9]+)?", text)]
 
 
-def test_the_page_has_the_cases_and_what_a_quick_run_finds(quick: SuiteResult) -> None:
+def test_the_page_has_the_cases_and_what_runs_of_a_few_find(few: SuiteResult) -> None:
+    check_page(few, FEW)
+
+
+@pytest.mark.slow
+def test_the_page_has_what_a_quick_run_finds(quick: SuiteResult) -> None:
+    check_page(quick, list(CASES))
+
+
+def check_page(found_here: SuiteResult, keys: Sequence[str]) -> None:
     rows = page_rows()
     whole = {case.key: case for case in suite_of("bbr-draft").cases(False)}
     assert rows.keys() == whole.keys()
@@ -153,8 +175,10 @@ def test_the_page_has_the_cases_and_what_a_quick_run_finds(quick: SuiteResult) -
             bounds = [case.limit.low, case.limit.high]
             known = [round(case.factor * each, 3) for each in bounds if each is not None]
             assert numbers(limit) == pytest.approx(known, abs=1e-6), key
+        if key not in keys:
+            continue
         # The quick run's paths and seeds are among those of the page.
-        cell = quick.cell(key, "bbr")
+        cell = found_here.cell(key, "bbr")
         if case.condition:
             assert (values[0] == "holds") == all(each == 1 for each in cell.values), key
         elif found := numbers(values[0]):
@@ -162,15 +186,24 @@ def test_the_page_has_the_cases_and_what_a_quick_run_finds(quick: SuiteResult) -
             assert min(found) <= min(shown) <= max(shown) <= max(found), key
 
 
+#: The page docs/validation/bbr-draft.md explains the limits that are missed.
+MISSED = {"12-bandwidth", "12-rounds", "14-queue", "17-loss"}
+
+
+@pytest.mark.slow
 def test_our_bbr_keeps_the_conditions_of_the_draft(quick: SuiteResult) -> None:
-    """The page docs/validation/bbr-draft.md explains the limits that are missed."""
-    found = quick
+    failed = {cell.case.key for cell in quick.failed() if cell.variant == "bbr"}
+    assert failed == MISSED
+    assert len({case.key[:2] for case in quick.cases}) == 22
+    assert quick.cell("13-utilisation", "cubic").verdict == "pass"
+
+
+def test_our_bbr_keeps_some_conditions_of_the_draft(few: SuiteResult) -> None:
+    found = few
     failed = {cell.case.key for cell in found.failed() if cell.variant == "bbr"}
-    assert failed == {"12-bandwidth", "12-rounds", "14-queue", "17-loss"}
-    assert len({case.key[:2] for case in found.cases}) == 22
+    assert failed == MISSED
     refused = found.cell("03-gain", "cubic")
     assert refused.reason == "its law publishes no `state`, which the case looks at"
-    assert found.cell("13-utilisation", "cubic").verdict == "pass"
     bunches = found.cell("12-bandwidth", "bbr")
     assert bunches.ci is None
     assert bunches.text == "1.004 to 1.186"

@@ -33,7 +33,15 @@ def test_a_scenario_runs_and_says_where_it_is_explained(
     assert (ROOT / page).is_file()
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path, marks=pytest.mark.slow if path.name == "response.py" else (), id=path.name
+        )
+        for path in sorted(EXAMPLES.glob("*.py"))
+    ],
+)
 def test_a_program_runs(path: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-P", path, "figure.svg"],

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import ackclock as ac
+from support import Answer
 
 FILE = """\
 duration = "30 s"
@@ -279,15 +281,26 @@ ON_THE_COMMAND_LINE = [
 
 @pytest.mark.parametrize(("words", "said"), ON_THE_COMMAND_LINE)
 def test_a_mistake_on_the_command_line_is_told_in_one_line(
-    tmp_path: Path, words: str, said: str
+    tmp_path: Path,
+    ackclock: Callable[..., Answer],
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    said: str,
 ) -> None:
     (tmp_path / "s.toml").write_text(FILE)
-    command = [str(Path(sys.executable).parent / "ackclock"), *words.split()]
+    monkeypatch.chdir(tmp_path)
+    answer = ackclock(*words.split())
+    assert answer.code in {1, 2}, answer.out
+    assert answer.err.startswith("ackclock: ")
+    assert answer.err.count("\n") == 1, answer.err
+    assert said in answer.err
+
+
+def test_a_mistake_in_a_process_of_its_own_is_told_in_one_line(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).parent / "ackclock"), "run", "none.toml"]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert answer.returncode in {1, 2}, answer.stdout
-    assert answer.stderr.startswith("ackclock: ")
-    assert answer.stderr.count("\n") == 1, answer.stderr
-    assert said in answer.stderr
+    said = "ackclock: none.toml: no such file, expected a scenario file (.toml or .json)\n"
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, "", said)
 
 
 NAN = float("nan")

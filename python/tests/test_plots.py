@@ -132,8 +132,13 @@ FIGURES = {
 }
 
 
+@pytest.fixture(scope="module")
+def other(run: ac.Run) -> str:
+    return run.plot_cwnd("b")._repr_svg_()
+
+
 @pytest.mark.parametrize("name", list(FIGURES))
-def test_a_figure_shows_itself(run: ac.Run, name: str) -> None:
+def test_a_figure_shows_itself(run: ac.Run, other: str, name: str) -> None:
     figure = FIGURES[name](run)
     assert isinstance(figure, plots.Picture)
     svg = figure._repr_svg_()
@@ -142,7 +147,6 @@ def test_a_figure_shows_itself(run: ac.Run, name: str) -> None:
     assert "<Figure size" not in repr(figure)
     assert "inches" in repr(figure)
     # Two figures on one page share no identifier.
-    other = run.plot_cwnd("b")._repr_svg_()
     ids = [set(re.findall(r'id="([^"]+)"', text)) for text in (svg, other)]
     assert not ids[0] & ids[1]
 

@@ -144,10 +144,21 @@ def test_a_path_of_c4_becomes_longer() -> None:
     assert made.events[0].set.queue == ac.QueueChange("167 packet")
 
 
-@pytest.mark.parametrize("key", KEYS)
+# Of tcpeval's 207 cases each is built and read several times, which takes 5 s.
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=pytest.mark.slow if key == "tcpeval" else ()) for key in KEYS]
+)
 def test_a_suite_is_whole(key: str) -> None:
+    check_suite(key, (False, True))
+
+
+def test_the_quick_suite_of_tcpeval_is_whole() -> None:
+    check_suite("tcpeval", (True,))
+
+
+def check_suite(key: str, versions: Sequence[bool]) -> None:
     suite = suite_of(key)
-    for quick in (False, True):
+    for quick in versions:
         cases = suite.cases(quick)
         keys = [each.key for each in cases]
         assert len(keys) == len(set(keys))

@@ -401,7 +401,7 @@ def on_terminal(width: int, *arguments: object) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(read).decode()).replace("\r", "")
 
 
-@pytest.mark.parametrize("width", [40, 80, 100])
+@pytest.mark.parametrize("width", [40, 80, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_name_may_be_cut_and_a_number_never(
     width: int, saved: Callable[[dict[str, Any]], Path]
 ) -> None:
@@ -410,7 +410,7 @@ def test_a_name_may_be_cut_and_a_number_never(
         "bottleneck": {"rate": "1 Gbit/s", "delay": "5 ms"},
         "access": {"rate": "10 Gbit/s", "delay": "1 ms"},
     }
-    table = {"duration": "5 s", "topology": fast, "flow": [{"name": name, "variant": "cubic"}]}
+    table = {"duration": "2 s", "topology": fast, "flow": [{"name": name, "variant": "cubic"}]}
     file = saved(table)
     run = ac.simulate(file)
     shown = on_terminal(width, "run", file)
@@ -464,11 +464,11 @@ def test_a_narrow_terminal_has_each_row_by_itself(
     assert " retransmitted " in compared
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
 def test_an_output_without_our_signs_has_others(
     encoding: str, saved: Callable[[dict[str, Any]], Path]
 ) -> None:
-    table = {"duration": "5 s", "topology": PATH, "traffic": [WEB],
+    table = {"duration": "2 s", "topology": PATH, "traffic": [WEB],
              "flow": [{"name": "Größe", "variant": "cubic"}]}  # fmt: skip
     file = saved(table)
     program = Path(sys.executable).parent / "ackclock"
