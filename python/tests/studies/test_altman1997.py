@@ -446,10 +446,10 @@ def test_each_figure_has_its_files_and_a_program_that_draws_it_again(report: Pat
 
 
 @pytest.mark.slow
-def test_the_report_stands_alone_with_every_figure(
+def test_the_report_stands_alone_with_a_figure_of_each_function(
     tmp_path: Path, fake_core: Callable[[], Any], drawn_alone: Callable[..., Any]
 ) -> None:
-    with fake_core(), drawn_alone(None):
+    with fake_core(), drawn_alone(set(FIGURES) - {"f3", "f6", "t2", "t3", "senders"}):
         reproduce(tmp_path, quick=True, threads=1, console=QUIET)
     expect_to_stand_alone(tmp_path)
 

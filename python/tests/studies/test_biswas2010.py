@@ -145,7 +145,7 @@ def test_paired_differences_use_each_seed() -> None:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory, drawn_alone: Callable[..., Any]) -> Path:
     out = tmp_path_factory.mktemp("biswas2010")
-    # Every case of the quick study, with fewer flows or for a shorter time; of the figures one of
+    # Every part of the quick study, with fewer flows and segments of video; of the figures one of
     # each function.
     figures = ("f1", "f3", "f8", "silence", "choices", "trade", "video")
     with pytest.MonkeyPatch.context() as patch, drawn_alone(figures):
