@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -109,8 +110,8 @@ def readings(
         _search(of, out, budget, threads, as_json=as_json)
 
 
-def _samples(of: Readings[Any, Any], text: str | None, cell_s: float | None) -> int:
-    """Return the number of samples that a budget is; ``cell_s`` is asked for where it is a time."""
+def _samples(of: Readings[Any, Any], text: str | None, cell_s: Callable[[], float]) -> int:
+    """Return the number of samples that a budget is; ``cell_s`` is called where it is a time."""
     if text is None:
         return of.budget.samples
     if _is_number(text):
@@ -119,12 +120,7 @@ def _samples(of: Readings[Any, Any], text: str | None, cell_s: float | None) -> 
             raise BadInput(f"--budget: {text}, expected 1 to {_MOST_SAMPLES:,} samples, or a time")
         return samples
     seconds = _core.seconds("--budget", text)
-    assert cell_s is not None  # noqa: S101 - the caller has measured one
-    return max(1, round(_SAMPLES_SHARE * seconds / cell_s))
-
-
-def _is_time(text: str | None) -> bool:
-    return text is not None and not _is_number(text)
+    return max(1, round(_SAMPLES_SHARE * seconds / cell_s()))
 
 
 def _is_number(text: str) -> bool:
@@ -155,7 +151,7 @@ def _search(
 
     with Folder(out, "index.html"):
         pass
-    samples = _samples(of, budget, _measured(of, threads) if _is_time(budget) else None)
+    samples = _samples(of, budget, lambda: _measured(of, threads))
     with printing.status(f"readings of {of.key}", printing.KEPT) as status:
 
         def told(stage: str, now: Progress) -> None:
@@ -319,8 +315,8 @@ def _dry_run(
 
     from ackclock.sweeps.local import cores
 
-    cell_s = _measured(of, threads)
-    samples = _samples(of, budget, cell_s)
+    measured = cache(lambda: _measured(of, threads))
+    samples, cell_s = _samples(of, budget, measured), measured()
     count = 1
     for axis in of.axes:
         count *= len(axis.values)

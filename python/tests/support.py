@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,6 +64,15 @@ def wait_until_it_simulates(pid: int, after_s: float = 1.0) -> None:
             return
         time.sleep(0.05)
     raise TimeoutError(pid)
+
+
+@contextmanager
+def killed_in_the_end(process: subprocess.Popen[Any]) -> Generator[None]:
+    """Leave nothing of a process, which would be waited for where a test fails within this."""
+    try:
+        yield
+    finally:
+        process.kill()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import pytest
 import ackclock as ac
 from ackclock import _core
 from live_support import live, measured, path, processes, untimed
-from support import ROOT
+from support import ROOT, killed_in_the_end
 
 MBIT = 1e6
 #: The time that a processor may take to wake, in us, by the requests of all processes (PM QoS).
@@ -209,7 +209,10 @@ def test_nothing_is_left_of_runs_that_are_killed(tmp_path: Path) -> None:
     before = _left()
     for n in range(starts):
         command = [sys.executable, "-c", _RUN, str(file)]
-        with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        with (
+            subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process,
+            killed_in_the_end(process),
+        ):
             if n in killed:
                 # From the first lines of Python to the end of the run.
                 time.sleep(draw.uniform(0.1, 1.2))
@@ -241,7 +244,10 @@ def test_an_interrupt_ends_a_run_at_once(tmp_path: Path) -> None:
     file = tmp_path / "long.json"
     file.write_text(json.dumps(path(duration="60 s")))
     command = [sys.executable, "-m", "ackclock.cli", "run", str(file), "--on", "live"]
-    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+    with (
+        subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process,
+        killed_in_the_end(process),
+    ):
         # From then on the run is the core's: on a busy machine Python alone takes seconds.
         deadline = time.monotonic() + 30
         while not _has_namespaces(process.pid) and time.monotonic() < deadline:
@@ -249,7 +255,8 @@ def test_an_interrupt_ends_a_run_at_once(tmp_path: Path) -> None:
         time.sleep(0.5)
         wish = LATENCY.read_bytes() if os.access(LATENCY, os.W_OK) else None
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=10)
+        # The run would take 60 s.
+        _, errors = process.communicate(timeout=40)
     assert process.returncode == 130
     assert errors.strip().splitlines()[-1] == "ackclock: interrupted"
     assert wish in (None, bytes(4))

@@ -19,7 +19,7 @@ import pytest
 import ackclock as ac
 from ackclock import _core
 from live_support import PYTHON, live, path, untimed, with_python
-from support import Answer
+from support import Answer, killed_in_the_end
 
 COMMAND = Path(sys.executable).with_name("ackclock")
 LACKS = json.loads(_core.kernel("needs"))
@@ -316,9 +316,14 @@ def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
         # Half of them while they load to stay, half while a run holds a law.
         words = ["load", word] if n % 2 else ["test", "ccp(0.375)", "--seconds", "30"]
         before = mine()
-        with subprocess.Popen(
-            [str(COMMAND), "kernel", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
+        with (
+            subprocess.Popen(
+                [str(COMMAND), "kernel", *words],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            ) as process,
+            killed_in_the_end(process),
+        ):
             if n % 2:
                 time.sleep(draw.uniform(0.0, 0.6))
             else:
@@ -383,7 +388,10 @@ def test_ten_runs_with_quick_start_killed_leave_no_program() -> None:
     for _ in range(10):
         before = _programs_of_quick_start()
         command = [sys.executable, "-c", _QUICK_START, json.dumps(keys), "routers"]
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        with (
+            subprocess.Popen(command, stderr=subprocess.DEVNULL) as process,
+            killed_in_the_end(process),
+        ):
             until = time.monotonic() + 20
             while not _programs_of_quick_start() - before:
                 assert time.monotonic() < until

@@ -16,7 +16,7 @@ import pytest
 
 import ackclock as ac
 from live_support import PYTHON, live, measured, path, processes, untimed, with_python
-from support import ROOT
+from support import ROOT, killed_in_the_end
 
 #: A program that asks a web server for a file, and says how much came.
 FETCH = """
@@ -268,7 +268,10 @@ def test_a_run_that_is_killed_leaves_no_program_behind(common: Path, how: signal
     file.write_text(json.dumps(with_program(app, duration="60 s")))
     environment = {**os.environ, "TMPDIR": str(common)}
     command = [sys.executable, "-c", _RUN, str(file)]
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as process:
+    with (
+        subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as process,
+        killed_in_the_end(process),
+    ):
         deadline = time.monotonic() + 30
         while len(list(common.glob("family.[0-9]*"))) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -276,7 +279,7 @@ def test_a_run_that_is_killed_leaves_no_program_behind(common: Path, how: signal
         # Both of the family, the two processes above them, and the other program.
         assert len(processes(str(marker))) >= 2
         process.send_signal(how)
-        process.wait(timeout=15)
+        process.wait(timeout=40)
     deadline = time.monotonic() + 10
     while processes(str(common)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from support import Answer
+from support import Answer, killed_in_the_end
 
 TSHARK = shutil.which("tshark")
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark on the PATH")
@@ -228,12 +228,15 @@ def test_an_interrupt_leaves_no_file(small_file: Path, tmp_path: Path) -> None:
     long = text.partition("[[measure]]")[0].replace('"5 s"', '"100 h"', 1)
     small_file.write_text(long, encoding="utf-8")
     folder = tmp_path / "captures"
-    with subprocess.Popen(
-        [sys.executable, "-m", "ackclock.cli", "run", small_file, "--pcap", folder],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as child:
+    with (
+        subprocess.Popen(
+            [sys.executable, "-m", "ackclock.cli", "run", small_file, "--pcap", folder],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child,
+        killed_in_the_end(child),
+    ):
         deadline = time.monotonic() + 60
         # The capture has begun under another name.
         while not list(folder.glob(".*")) and time.monotonic() < deadline:

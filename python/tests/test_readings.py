@@ -507,6 +507,39 @@ def test_the_page_is_written(searched: Searched) -> None:
     assert f"{found.tried:,} readings of what the paper leaves open" in text
 
 
+@pytest.mark.usefixtures("toy")
+def test_the_command_searches_and_writes_a_page(
+    tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    words = ("readings", "altman1997", "--budget", 3, "--threads", 1, "--out", tmp_path, "--json")
+    answer = ackclock(*words)
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
+    assert told["study"] == "altman1997"
+    assert [row["claim"] for row in told["statements"]] == ["one", "two", "three"]
+    assert "<html" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert found_in(tmp_path) is not None
+
+
+def test_an_interrupt_says_how_far_a_search_has_come(
+    tmp_path: Path, ackclock: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def runs(values: Mapping[str, Any], size: str, seed: int) -> tuple[Any, list[Part]]:
+        if Store(tmp_path / "store").rows().height >= 2:
+            raise KeyboardInterrupt
+        return _runs(values, size, seed)
+
+    _patched(monkeypatch)
+    for module in (studies, readings):
+        monkeypatch.setattr(module, "readings_of", lambda _: replace(TOY, runs=runs))
+    answer = ackclock("readings", "altman1997", "--threads", 1, "--out", tmp_path)
+    assert answer.code == 130
+    reached, end = answer.err.splitlines()
+    assert reached.startswith("ackclock: altman1997: samples, ")
+    assert reached.endswith("; what has ended is kept, and the same command goes on")
+    assert end == "ackclock: interrupted"
+
+
 def test_one_reading_can_be_run_by_itself(ackclock: Callable[..., Answer]) -> None:
     answer = ackclock("readings", "altman1997", "--run", "exogenous=at most 10", "--json")
     assert answer.code == 0, answer.err

@@ -385,12 +385,25 @@ def test_table_two_needs_a_mediocre_match() -> None:
 # ----------------------------------------------------------------------------------- the whole run
 
 
+Whole = tuple[Path, int]
+"""The folder of a report, and how often simulations were asked for."""
+
+
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory, fake_core: Callable[[], Any]) -> Path:
+def whole(
+    tmp_path_factory: pytest.TempPathFactory,
+    fake_core: Callable[[], Any],
+    drawn_alone: Callable[..., Any],
+) -> Whole:
     out = tmp_path_factory.mktemp("report")
-    with fake_core():
+    with fake_core() as core, drawn_alone(("f1", "f4")):
         reproduce(out, quick=True, threads=1, console=QUIET)
-    return out
+    return out, core.calls
+
+
+@pytest.fixture(scope="module")
+def report(whole: Whole) -> Path:
+    return whole[0]
 
 
 def files(out: Path) -> dict[str, bytes]:
@@ -401,21 +414,7 @@ def files(out: Path) -> dict[str, bytes]:
     }
 
 
-def test_each_figure_has_its_files_and_a_program_that_draws_it_again(report: Path) -> None:
-    for key in FIGURES:
-        for end in ("svg", "pdf", "png", "py"):
-            assert (report / "figures" / f"{key}.{end}").stat().st_size > 300
-    made = report / "again.svg"
-    program = report / "figures" / "f4.py"
-    done = subprocess.run(
-        [sys.executable, "-P", program, made], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert made.read_bytes() == program.with_suffix(".svg").read_bytes()
-    made.unlink()
-
-
-def test_the_report_stands_alone(report: Path) -> None:
+def expect_to_stand_alone(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
     assert "Quick version." in page
     assert not re.search(r'(src|href)="(?!#|data:|figures/)', page)
@@ -426,6 +425,33 @@ def test_the_report_stands_alone(report: Path) -> None:
     assert len(ids) == len(set(ids))
     for target in re.findall(r'(?:xlink:href|href)="#([^"]+)"', page):
         assert target in ids
+
+
+def test_the_report_stands_alone(report: Path) -> None:
+    expect_to_stand_alone(report)
+
+
+def test_each_figure_has_its_files_and_a_program_that_draws_it_again(report: Path) -> None:
+    for key in FIGURES:
+        for end in ("svg", "pdf", "png", "py"):
+            assert (report / "figures" / f"{key}.{end}").is_file()
+    made = report / "again.svg"
+    program = report / "figures" / "f4.py"
+    done = subprocess.run(
+        [sys.executable, "-P", program, made], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert made.read_bytes() == program.with_suffix(".svg").read_bytes()
+    made.unlink()
+
+
+@pytest.mark.slow
+def test_the_report_stands_alone_with_a_figure_of_each_function(
+    tmp_path: Path, fake_core: Callable[[], Any], drawn_alone: Callable[..., Any]
+) -> None:
+    with fake_core(), drawn_alone(set(FIGURES) - {"f3", "f6", "t2", "t3", "senders"}):
+        reproduce(tmp_path, quick=True, threads=1, console=QUIET)
+    expect_to_stand_alone(tmp_path)
 
 
 def test_claims_for_programs(report: Path) -> None:
@@ -449,39 +475,34 @@ def test_cases_for_programs(report: Path) -> None:
     assert not seeds.select("table", "case", "variant", "seed").is_duplicated().any()
 
 
-def test_equal_runs_give_equal_bytes(
-    report: Path, tmp_path: Path, fake_core: Callable[[], Any]
+def test_an_interrupted_study_resumes_to_equal_bytes(
+    whole: Whole, tmp_path: Path, fake_core: Callable[..., Any], drawn_alone: Callable[..., Any]
 ) -> None:
-    with fake_core():
+    report, calls = whole
+    with fake_core(interrupt_at=3), pytest.raises(KeyboardInterrupt):
         reproduce(tmp_path, quick=True, threads=2, console=QUIET)
+    assert len(list((tmp_path / "parts").glob("table-*"))) == 2
+    assert not (tmp_path / "index.html").exists()
+    assert not list(tmp_path.rglob(".*"))
+    with fake_core() as core, drawn_alone(("f1", "f4")):
+        reproduce(tmp_path, quick=True, threads=2, console=QUIET)
+    assert core.calls == calls - 2
     first, second = files(report), files(tmp_path)
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
 
 
-def test_an_interrupted_study_resumes(
-    report: Path, tmp_path: Path, fake_core: Callable[..., Any]
+def test_one_figure_runs_only_what_it_needs(
+    tmp_path: Path, fake_core: Callable[[], Any], drawn_alone: Callable[..., Any]
 ) -> None:
-    with fake_core(interrupt_at=3), pytest.raises(KeyboardInterrupt):
-        reproduce(tmp_path, quick=True, threads=1, console=QUIET)
-    assert len(list((tmp_path / "parts").glob("table-*"))) == 2
-    assert not (tmp_path / "index.html").exists()
-    assert not list(tmp_path.rglob(".*"))
-    with fake_core() as core:
-        reproduce(tmp_path, quick=True, threads=1, console=QUIET)
-    with fake_core() as whole:
-        reproduce(tmp_path / "whole", quick=True, threads=1, console=QUIET)
-    assert core.calls == whole.calls - 2
-    assert files(tmp_path / "whole") == files(report)
-
-
-def test_one_figure_runs_only_what_it_needs(tmp_path: Path, fake_core: Callable[[], Any]) -> None:
     with fake_core() as core:
         assert reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="f4") == []
     assert core.calls == 0
     assert (tmp_path / "f4.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "var(" not in (tmp_path / "f4.svg").read_text(encoding="utf-8")
-    with fake_core() as core:
+    assert (tmp_path / "f4.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "f4.png").read_bytes().startswith(b"\x89PNG")
+    with fake_core() as core, drawn_alone(()):
         reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="f2")
     assert core.calls == 1
     assert (tmp_path / "data" / "f2.parquet").exists()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -141,9 +143,17 @@ def test_paired_differences_use_each_seed() -> None:
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(tmp_path_factory: pytest.TempPathFactory, drawn_alone: Callable[..., Any]) -> Path:
     out = tmp_path_factory.mktemp("biswas2010")
-    reproduce(out, quick=True, threads=None, console=QUIET)
+    # Every part of the quick study, with fewer flows and segments of video; of the figures one of
+    # each function.
+    figures = ("f1", "f3", "f8", "silence", "choices", "trade", "video")
+    with pytest.MonkeyPatch.context() as patch, drawn_alone(figures):
+        patch.setattr(Plan, "flows", (4, 16))
+        patch.setattr(scenarios, "DELAYED", 2)
+        patch.setattr(scenarios, "CHOICE_FLOWS", (8,))
+        patch.setattr(scenarios, "VIDEO_SEGMENTS", 5)
+        reproduce(out, quick=True, threads=None, console=QUIET)
     return out
 
 
@@ -200,8 +210,11 @@ def test_the_report_stands_alone(report: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_figure_alone_has_the_same_data(report: Path, tmp_path: Path) -> None:
-    reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="f1")
+def test_a_figure_alone_has_the_same_data(
+    report: Path, tmp_path: Path, drawn_alone: Callable[..., Any]
+) -> None:
+    with drawn_alone(("f1",)):
+        reproduce(tmp_path, quick=True, threads=1, console=QUIET, figure="f1")
     alone = pl.read_parquet(tmp_path / "data" / "traces.parquet")
     assert alone.equals(pl.read_parquet(report / "data" / "traces.parquet"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -233,20 +234,22 @@ def test_every_claim_has_a_predicate_and_every_figure_a_recipe() -> None:
 # ---------------------------------------------------------------------------------------- the study
 
 
+@pytest.mark.slow
 def test_the_study_runs_resumes_and_reports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, drawn_alone: Callable[..., Any]
 ) -> None:
     def few(_plan: Plan, _load: float) -> int:
-        return 1_500
+        return 1_000
 
     def near(_plan: Plan, _load: float) -> float:
         return 0.3
 
     monkeypatch.setattr(Plan, "connections", few)
-    monkeypatch.setattr(Plan, "mixed_connections", 1_500)
-    monkeypatch.setattr(Plan, "beside_connections", 1_500)
+    monkeypatch.setattr(Plan, "mixed_connections", 300)
+    monkeypatch.setattr(Plan, "beside_connections", 300)
     monkeypatch.setattr(Plan, "tolerance", near)
-    judged = study.reproduce(tmp_path, quick=True, threads=None, console=QUIET)
+    with drawn_alone(("f2", "f4", "f7", "f12")):
+        judged = study.reproduce(tmp_path, quick=True, threads=None, console=QUIET)
     assert [claim.id for claim in judged] == [claim.id for claim in CLAIMS]
     table = pl.read_parquet(tmp_path / "data" / "runs.parquet")
     assert table.columns[: len(analysis.RUN_COLUMNS)] == list(analysis.RUN_COLUMNS)
@@ -256,6 +259,7 @@ def test_the_study_runs_resumes_and_reports(
     page = (tmp_path / "index.html").read_text()
     assert "2 seeds in place of 5" in page
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
-    study.reproduce(tmp_path, quick=True, threads=None, console=QUIET, figure="f12")
+    with drawn_alone(("f12",)):
+        study.reproduce(tmp_path, quick=True, threads=None, console=QUIET, figure="f12")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
     assert (tmp_path / "f12.svg").is_file()
