@@ -71,7 +71,11 @@ def run(name: str, budget_s: float) -> Stage:
 def keep(stages: list[Stage]) -> None:
     """Append a line to the series of runs."""
     commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "rev-parse", "--short", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     line = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -86,13 +90,13 @@ def keep(stages: list[Stage]) -> None:
 
 def main() -> int:
     """Run the stages that are named; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("stages", nargs="+", metavar="STAGE")
     names: list[str] = parser.parse_args().stages
     known = budgets()
     for name in names:
         if name not in known:
-            sys.exit(f"stages: `{name}` is no stage of ci/budget.toml, which has {', '.join(known)}")
+            sys.exit(f"stages: `{name}` is no stage of ci/budget.toml: {', '.join(known)}")
     stages: list[Stage] = []
     for name in names:
         stages.append(run(name, known[name]))
