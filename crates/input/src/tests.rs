@@ -500,7 +500,7 @@ fn null_stands_for_what_may_be_left_out() {
 
 #[test]
 fn files_that_cannot_be_read_say_why() {
-    let scratch = crate::scratch::Scratch::new();
+    let scratch = scratch::Scratch::new();
     let folder = scratch.path();
     let message = |name: &str| {
         let text = load(&folder.join(name)).unwrap_err().to_string();

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 /// A run that goes on after so long is stopped.
 const LET_RUN: Duration = Duration::from_millis(60);
 /// A thread that has not ended after so long stands still, on whatever machine: it should take milliseconds.
-const STANDS_STILL: Duration = Duration::from_secs(60);
+const STANDS_STILL: Duration = Duration::from_mins(1);
 
 /// Every growth law, and two names with more parts.
 static LAWS: LazyLock<Vec<&str>> = LazyLock::new(|| {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{Engine, Meter, Run, Scenario};
 
-fn run(text: Value) -> Run {
+fn run(text: &Value) -> Run {
     let scenario = Scenario::from_json(&text.to_string()).unwrap();
     Engine::Fast.simulate(&scenario, &Meter::default()).unwrap().unwrap()
 }
@@ -37,7 +37,7 @@ fn goodputs(run: &Run) -> Vec<f64> {
 fn the_shaper_counts_the_link_layer() {
     let queue = json!({"kind": "cake", "bandwidth": "18 Mbit/s", "link_layer": "ethernet"});
     let flows = json!([{"name": "f", "variant": "cubic", "from": "a", "to": "server", "count": 8}]);
-    let goodput = goodputs(&run(path(&queue, &flows))).iter().sum::<f64>();
+    let goodput = goodputs(&run(&path(&queue, &flows))).iter().sum::<f64>();
     assert!((16.75..17.09).contains(&goodput), "{goodput}");
 }
 
@@ -51,7 +51,7 @@ fn a_host_with_one_flow_has_half_of_the_link() {
             {"name": "many", "variant": "cubic", "from": "a", "to": "server", "count": 4},
             {"name": "one", "variant": "cubic", "from": "b", "to": "server"},
         ]);
-        let all = goodputs(&run(path(&queue, &flows)));
+        let all = goodputs(&run(&path(&queue, &flows)));
         all[4] / all.iter().sum::<f64>()
     };
     let (flows, hosts) = (share("flows"), share("dual_srchost"));
@@ -71,7 +71,7 @@ fn voice_does_not_wait_for_transfers() {
         if kind == "prio" {
             text["topology"]["link"][2]["queue"]["limit"] = json!("50 packet");
         }
-        let all = goodputs(&run(text));
+        let all = goodputs(&run(&text));
         assert!((0.98..1.02).contains(&all[4]), "{kind} {all:?}");
     }
 }
@@ -89,7 +89,7 @@ fn filtered_acks_let_a_slow_way_back_do() {
             "rate": "200 kbit/s",
             "queue": {"kind": "cake", "ack_filter": ack_filter},
         });
-        goodputs(&run(text))[0]
+        goodputs(&run(&text))[0]
     };
     let [off, conservative, aggressive] = ["off", "conservative", "aggressive"].map(goodput);
     println!("{off} {conservative} {aggressive}");
