@@ -83,6 +83,8 @@ HARMLESS = frozenset({"std::process::id"})
 TESTS: dict[str, frozenset[str]] = {
     # The router in Rust, which that in the kernel is held against.
     "kernel": frozenset({"net", "wire"}),
+    # The hostile path between end points whose packets are bytes.
+    "script": frozenset({"net"}),
 }
 
 #: The crates that may depend on a library, for libraries that have a home.

@@ -1,4 +1,4 @@
-//! Faults that the hostile paths of `crates/lab/tests/hostile_path` found, each reduced to the few
+//! Faults that the hostile paths of `crates/script/tests/hostile_path` found, each reduced to the few
 //! segments that it takes.
 
 use ackclock_packet::{Flags, IpMeta, Options, Range, Segment, Seq};

@@ -185,46 +185,58 @@ fn pages() -> BTreeSet<String> {
 }
 
 #[test]
-fn no_reason_of_any_sender_names_an_rfc_that_it_does_not_follow() {
+fn no_reason_of_any_sender_of_the_rfcs_names_one_that_it_does_not_follow() {
+    expect_rfcs_that_are_followed("rfc");
+}
+
+#[test]
+fn no_reason_of_any_sender_of_linux_names_an_rfc_that_it_does_not_follow() {
+    expect_rfcs_that_are_followed("linux");
+}
+
+#[test]
+fn no_reason_of_any_sender_of_ns2_names_an_rfc_that_it_does_not_follow() {
+    expect_rfcs_that_are_followed("ns2");
+}
+
+/// Looks at every reason of every sender of this profile: its page is there, and its RFC is one that the sender follows.
+fn expect_rfcs_that_are_followed(profile: &str) {
     let (pages, mut seen, mut faults) = (pages(), 0, BTreeSet::new());
-    for profile in ["rfc", "linux", "ns2"] {
-        let laws = REGISTRY.iter().filter(|row| row.choice.slot().to_string() == "growth");
-        let laws = laws.map(ackclock_tcp::words::Row::spelled);
-        let others = REGISTRY.iter().filter(|row| row.choice.slot().to_string() != "growth");
-        let others = others.flat_map(|row| {
-            ["newreno", "cubic", "bbr"].map(|law| format!("{law}+{}", row.spelled()))
-        });
-        let more = ["newreno+iw2", "newreno+iw10", "cubic+tsl(1,2)", "newreno+tsl(half,1,2)"];
-        for variant in laws.chain(others).chain(more.map(str::to_owned)) {
-            if crate::choices::choices(&variant, profile).is_err() {
-                // A pair that is refused.
-                continue;
-            }
-            let followed = followed(&variant, profile);
-            let profile = format!("profile = \"{profile}\"");
-            let bursts = format!(
-                "{profile}\napp = {{ kind = \"bursts\", size = \"100 kB\", every = \"2500 ms\" }}"
-            );
-            for rows in [sent(&lossy(&variant, &profile)), sent(&lossy(&variant, &bursts))] {
-                // RCP and XCP want routers that take part.
-                let Ok(rows) = rows else { continue };
-                seen += rows.len();
-                for row in rows {
-                    let page = row.page.as_deref().unwrap_or("start");
-                    if !pages.contains(page) {
-                        faults.insert(format!("{variant}: no page {page}"));
-                    }
-                    if let Some((rfc, section)) = &row.rfc
-                        && !followed.contains(rfc)
-                    {
-                        let says = &row.says;
-                        faults.insert(format!("{variant} {profile}: RFC {rfc} §{section}: {says}"));
-                    }
+    let laws = REGISTRY.iter().filter(|row| row.choice.slot().to_string() == "growth");
+    let laws = laws.map(ackclock_tcp::words::Row::spelled);
+    let others = REGISTRY.iter().filter(|row| row.choice.slot().to_string() != "growth");
+    let others = others
+        .flat_map(|row| ["newreno", "cubic", "bbr"].map(|law| format!("{law}+{}", row.spelled())));
+    let more = ["newreno+iw2", "newreno+iw10", "cubic+tsl(1,2)", "newreno+tsl(half,1,2)"];
+    for variant in laws.chain(others).chain(more.map(str::to_owned)) {
+        if crate::choices::choices(&variant, profile).is_err() {
+            // A pair that is refused.
+            continue;
+        }
+        let followed = followed(&variant, profile);
+        let profile = format!("profile = \"{profile}\"");
+        let bursts = format!(
+            "{profile}\napp = {{ kind = \"bursts\", size = \"100 kB\", every = \"2500 ms\" }}"
+        );
+        for rows in [sent(&lossy(&variant, &profile)), sent(&lossy(&variant, &bursts))] {
+            // RCP and XCP want routers that take part.
+            let Ok(rows) = rows else { continue };
+            seen += rows.len();
+            for row in rows {
+                let page = row.page.as_deref().unwrap_or("start");
+                if !pages.contains(page) {
+                    faults.insert(format!("{variant}: no page {page}"));
+                }
+                if let Some((rfc, section)) = &row.rfc
+                    && !followed.contains(rfc)
+                {
+                    let says = &row.says;
+                    faults.insert(format!("{variant} {profile}: RFC {rfc} §{section}: {says}"));
                 }
             }
         }
     }
-    assert!(seen > 100_000, "{seen}");
+    assert!(seen > 30_000, "{seen}");
     assert!(faults.is_empty(), "{} faults: {faults:#?}", faults.len());
 }
 
