@@ -178,6 +178,7 @@ test-live: .venv/.dev build ## The tests of real packets and of the kernel; they
 .PHONY: soak
 soak: ## The random tests with new cases, fifty times as many (some minutes)
 	PROPTEST_CASES=12800 cargo test --workspace --lib --locked $(TEST_FLAGS)
+	ACKCLOCK_HOSTILE_RUNS=100000 cargo test --package ackclock-script --test hostile_path --locked $(TEST_FLAGS)
 	ACKCLOCK_HOSTILE=50000 ACKCLOCK_HOSTILE_SEED=$$RANDOM cargo test --package ackclock-lab --test hostile --locked $(TEST_FLAGS)
 
 .PHONY: mutants

@@ -46,10 +46,23 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     result = yield
     # By its own time and not the clock's: on a busy machine it may have waited. Its fixtures count.
     took = _processor_s() - item.stash[_BEGAN]
+    item.user_properties.append(("processor_s", took))
     if took > AT_MOST * BUDGET_S and not any(item.get_closest_marker(name) for name in APART):
         pytest.fail(f"it took {took:.1f} s of a processor, expected at most {BUDGET_S:g}: make it"
                     " shorter, or mark it slow")  # fmt: skip
     return result
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Name the tests that took more than the budget, so that they are seen before they fail."""
+    took = [
+        (value, report.nodeid)
+        for report in terminalreporter.stats.get("passed", [])
+        for name, value in report.user_properties
+        if name == "processor_s" and value > BUDGET_S and report.when == "call"
+    ]
+    for seconds, name in sorted(took, reverse=True)[:20]:
+        terminalreporter.write_line(f"{seconds:6.1f} s of a processor: {name}")
 
 
 _BEGAN = pytest.StashKey[float]()

@@ -141,6 +141,7 @@ def check_report(name: str, out: Path, ackclock: Callable[..., Answer]) -> None:
     assert ("Transfer times" in text) == (name == "web")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("svg_alone")
 def test_every_program_of_a_report_draws_its_figure(tmp_path: Path) -> None:
     scenario = for_report(ac.Scenario.from_file(EXAMPLES / "web.toml"))

@@ -83,3 +83,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_law_runs_beside_cubic_and_keeps_the_rules() {
+        let simulation =
+            Simulation::from_toml(SCENARIO).law("twosegments", || Box::new(TwoSegments::default()));
+        let run = simulation.run().unwrap();
+        let names: Vec<&str> = run.flows.iter().map(|flow| &*flow.flow).collect();
+        assert_eq!(names, ["mine", "cubic"]);
+        check_law("twosegments", 100, 1).unwrap();
+    }
+}
