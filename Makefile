@@ -43,6 +43,8 @@ SAMPLE ?= 60
 # `make wheels`, everything else is, and `ackclock kernel` says what is missing.
 LOADER := $(if $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes),--features loader)
 RUST_TESTS := --workspace --locked $(LOADER) --lib --bins --tests
+# Those of them that send real packets; what they cannot do here is shown.
+LIVE_TESTS = $(RUST_TESTS) -- --ignored --show-output --skip timed::
 # The Cargo profile of `make wheels`.
 WHEELS_PROFILE ?= release
 # `make wheel` builds the engine twice: first to count which branches are common, then with those counts
@@ -86,8 +88,8 @@ web: ## The page for browsers, in web/dist: one file for any web server, or to b
 	scripts/web.sh build
 
 # The stages of `make test`, and those that `make test-all` adds (scripts/stages.py; their budgets: ci/budget.toml).
-MOST := tools lint-fast compile lint test-rust test-python
-REST := test-slow test-web test-outside test-timed test-live site test-installed
+MOST := tools lint-text compile lint-code test-rust test-python
+REST := test-slow test-web test-timed test-live site test-installed
 
 .PHONY: test
 test: ## Lints, types, the Rust tests, and the Python tests but for those that `test-all` adds
@@ -112,8 +114,8 @@ tools: .venv/.dev ## .venv with the pinned packages
 compile: build ## The Rust tests and the package, in one compilation
 	cargo test $(RUST_TESTS) --no-run
 
-.PHONY: lint-fast
-lint-fast: .venv/.dev ## The checks that compile nothing: formatting, words, the law of dependence
+.PHONY: lint-text
+lint-text: .venv/.dev ## The checks that compile nothing: formatting, words, the law of dependence
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(TABLED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
@@ -130,15 +132,12 @@ lint-fast: .venv/.dev ## The checks that compile nothing: formatting, words, the
 	$(BIN)/typos
 
 .PHONY: lint
-lint: lint-fast lint-rust lint-python ## Formatting, lints, types, words, the law of dependence
+lint: lint-text lint-code ## Formatting, lints, types, words, the law of dependence
 
-.PHONY: lint-rust
-lint-rust:
+.PHONY: lint-code
+lint-code: .venv/.dev build ## The checks that compile: Clippy, the documents of the crates, types
 	cargo clippy --workspace --all-targets --locked $(LOADER) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(LOADER)
-
-.PHONY: lint-python
-lint-python: .venv/.dev build
 	$(BIN)/python scripts/generate_scenario.py --check
 	$(BIN)/basedpyright
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
@@ -151,6 +150,10 @@ test-rust: ## The Rust tests but for those that need root or the machine's clock
 .PHONY: test-web
 test-web: build ## The page in Chromium, and WebAssembly against native; skipped without Node.js or Chromium
 	scripts/web.sh test
+
+.PHONY: test-installed
+test-installed: build ## The package that was tested, with pip and without Rust, and all commands of the documents
+	PYTHON="$(PYTHON)" scripts/test_wheel.sh target/wheels/*.whl
 
 .PHONY: test-notebook
 test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (a minute; not in CI: it needs 300 MB more)
@@ -167,11 +170,12 @@ test-slow: .venv/.dev build ## The Python tests that take long
 .PHONY: test-timed
 test-timed: .venv/.dev build ## The tests that judge the machine's clock, one after another
 	$(PYTEST) -m "timed and not live"
-	cargo test $(RUST_TESTS) -- --ignored --test-threads 1 timed
+	cargo test $(RUST_TESTS) -- --ignored --show-output timed::
 
 .PHONY: test-live
 test-live: .venv/.dev build ## The tests of real packets and of the kernel; they need root
-	cargo test $(RUST_TESTS) -- --ignored --skip timed
+	@# Once more where one failed: the machine may have stopped a path for a while.
+	cargo test $(LIVE_TESTS) || cargo test $(LIVE_TESTS)
 	$(PYTEST) -m "live and untimed" --reruns 1 --numprocesses=4
 	$(PYTEST) -m "live and not untimed" --reruns 2 --numprocesses=2
 
