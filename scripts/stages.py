@@ -50,8 +50,9 @@ class Stage:
     def row(self) -> str:
         """Return its line of the table."""
         told = "failed" if not self.ok else "too long" if self.is_late else ""
-        numbers = f"{self.seconds:8.0f} {self.budget_s:8.0f} {self.processor_s:10.0f} {self.slowness:8.1f}"
-        return f"{self.name:16}{numbers}  {told}".rstrip()
+        clock = f"{self.seconds:8.0f} {self.budget_s:8.0f}"
+        machine = f"{self.processor_s:10.0f} {self.slowness:8.1f}"
+        return f"{self.name:16}{clock} {machine}  {told}".rstrip()
 
 
 def budgets() -> dict[str, float]:
