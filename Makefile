@@ -161,15 +161,14 @@ test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (
 
 .PHONY: test-python
 test-python: .venv/.dev build ## The Python tests that need neither seconds nor root nor the machine's clock
-	$(PYTEST) -m "not live and not slow and not timed" --numprocesses=auto --dist=worksteal
+	$(PYTEST) -m "not live and not slow" --numprocesses=auto --dist=worksteal
 
 .PHONY: test-slow
 test-slow: .venv/.dev build ## The Python tests that take long
-	$(PYTEST) -m "slow and not live and not timed" --numprocesses=auto --dist=worksteal
+	$(PYTEST) -m "slow and not live" --numprocesses=auto --dist=worksteal
 
 .PHONY: test-timed
-test-timed: .venv/.dev build ## The tests that judge the machine's clock, one after another
-	$(PYTEST) -m "timed and not live"
+test-timed: ## The tests that judge the machine's clock: names with `timed::`, and nothing beside them
 	cargo test $(RUST_TESTS) -- --ignored --show-output timed::
 
 .PHONY: test-live

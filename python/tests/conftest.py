@@ -27,7 +27,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 BUDGET_S: float = tomllib.loads((ROOT / "ci/budget.toml").read_text("utf-8"))["longest_test_s"]
 #: A test fails that takes more than so many times as much, as machines differ.
 AT_MOST = 2.0
-APART = ("live", "slow", "timed")
+APART = ("live", "slow")
 
 
 def _processor_s() -> float:
