@@ -152,7 +152,6 @@ def test_a_probe_sees_the_window_of_a_law_in_the_kernel_after_each_ack() -> None
 
 
 @needed
-@untimed
 @live
 def test_silence_costs_window_in_the_kernel_as_rfc_2861_says() -> None:
     # 300 kB are 208 segments: at 80 ms five round trips from ten segments. Two seconds of silence
@@ -167,8 +166,8 @@ def test_silence_costs_window_in_the_kernel_as_rfc_2861_says() -> None:
         run = ac.run_live(ac.Scenario.from_dict(keys))
         second = run.objects.to_pylist()[1]
         took[word] = second["completed_s"] - second["requested_s"]
-    assert took["reno+cwv"] > 0.45
-    assert took["reno+newcwv"] < 0.35
+    # Between both, as a busy machine adds to either.
+    assert took["reno+newcwv"] < 0.45 < took["reno+cwv"]
 
 
 @needed
