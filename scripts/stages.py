@@ -38,7 +38,7 @@ class Stage:
     seconds: float
     processor_s: float
     budget_s: float
-    #: How many times slower the machine was than that of the budgets.
+    #: The slowness of the machine, 1 for that of the budgets.
     slowness: float
     ok: bool
 
