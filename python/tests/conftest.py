@@ -16,6 +16,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import cli
+from stages import AT_MOST, slowness
 from support import ROOT, SMALL, Answer
 
 # A shell's background job ignores SIGINT, and so would every process that a test starts and
@@ -25,8 +26,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 #: The processor's seconds that a test may take, unless its mark says that it is run apart.
 BUDGET_S: float = tomllib.loads((ROOT / "ci/budget.toml").read_text("utf-8"))["longest_test_s"]
-#: A test fails that takes more than so many times as much, as machines differ.
-AT_MOST = 2.0
 APART = ("live", "slow")
 
 
@@ -47,7 +46,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     # By its own time and not the clock's: on a busy machine it may have waited. Its fixtures count.
     took = _processor_s() - item.stash[_BEGAN]
     item.user_properties.append(("processor_s", took))
-    if took > AT_MOST * BUDGET_S and not any(item.get_closest_marker(name) for name in APART):
+    apart = any(item.get_closest_marker(name) for name in APART)
+    if not apart and took > AT_MOST * BUDGET_S and took > AT_MOST * BUDGET_S * slowness():
         pytest.fail(f"it took {took:.1f} s of a processor, expected at most {BUDGET_S:g}: make it"
                     " shorter, or mark it slow")  # fmt: skip
     return result
