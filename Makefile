@@ -96,7 +96,7 @@ test: ## Lints, types, the Rust tests, and the Python tests but for those that `
 	@$(STAGES) $(MOST)
 
 .PHONY: test-all
-test-all: ## And the page in Chromium, real packets, the clock, slow studies, beginnings, the site, the wheel
+test-all: ## The same, and the page in Chromium, real packets, the clock, slow studies, beginnings, the site, the wheel
 	@$(STAGES) $(MOST) $(REST)
 
 .PHONY: test-rest
@@ -160,7 +160,7 @@ test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (
 	cd web && JUPYTER_LAB="$(ROOT)/.venv-lab/bin/jupyter-lab" npx playwright test notebook.spec.ts
 
 .PHONY: test-python
-test-python: .venv/.dev build ## The Python tests that need neither seconds nor root nor the machine's clock
+test-python: .venv/.dev build ## The Python tests that need neither long nor root nor the machine's clock
 	$(PYTEST) -m "not live and not slow" --numprocesses=auto --dist=worksteal
 
 .PHONY: test-slow

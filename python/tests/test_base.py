@@ -44,7 +44,7 @@ import contextlib, io, json, os, signal, traceback
 from pathlib import Path
 from ackclock import cli
 
-# What most of them load is loaded once.
+# Modules that most of them load are loaded once.
 for words in ("compare small.toml --on sim", "run small.toml --out warm", "kernel list", "--help"):
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         cli.main(words.split())

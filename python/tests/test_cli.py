@@ -376,7 +376,7 @@ def test_an_interrupt_is_one_line_whenever_it_comes(tmp_path: Path, small: ac.Sc
         assert (child.returncode, said) in {(130, "ackclock: interrupted\n"), (0, ""), (-2, "")}
 
 
-# What Typer prints, what Rich does, and what is printed or written plainly.
+# Outputs of Typer, of Rich, and of plain prints and writes.
 @pytest.mark.parametrize(
     "words",
     [

@@ -144,7 +144,7 @@ def test_a_path_of_c4_becomes_longer() -> None:
     assert made.events[0].set.queue == ac.QueueChange("167 packet")
 
 
-# Of tcpeval's 207 cases each is built and read several times, which takes 5 s.
+# Each of tcpeval's 207 cases is built and read several times, which takes 5 s.
 @pytest.mark.parametrize(
     "key", [pytest.param(key, marks=pytest.mark.slow if key == "tcpeval" else ()) for key in KEYS]
 )

@@ -64,7 +64,7 @@ fn survive(hostility: Hostility, runs: u32) -> Totals {
 #[test]
 fn every_byte_arrives_once_and_in_order_over_a_hostile_path() {
     let totals = survive(Hostility::Hostile, RUNS);
-    // Of nearly two million packets a fifth is lost, sigma below a thousandth.
+    // A fifth of nearly two million packets is lost, sigma below a thousandth.
     let lost = totals.lost as f64 / totals.sent as f64;
     assert!((lost - 0.2).abs() < 0.01, "{totals:?}");
     // Each is drawn from zero to a largest value of 0.3, 0.2 and 0.1, and of the 0.8 not lost.
