@@ -78,10 +78,10 @@ test-wheel: wheel ## Install the wheel without Rust in a new environment, and ru
 	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*.whl
 
 .PHONY: demo
-demo: build ## Reproduce the study altman1997 and say where its report lies
-	@$(BIN)/ackclock reproduce altman1997 --out report/altman1997
+demo: build ## Reproduce the study altman1997 with few seeds, and say where its report lies
+	@$(BIN)/ackclock reproduce altman1997 --quick --out report/altman1997
 	@echo
-	@echo "The report: $(ROOT)/report/altman1997/index.html"
+	@echo "The report: $(ROOT)/report/altman1997/index.html. All seeds, some minutes: $(BIN)/ackclock reproduce altman1997"
 
 .PHONY: web
 web: ## The page for browsers, in web/dist: one file for any web server, or to be opened (needs Node.js)
