@@ -205,6 +205,10 @@ docs: build ## Generate docs/reference, and docs/images from the reports in repo
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/picture.py
 
+.PHONY: numbers
+numbers: .venv/.dev build ## Hold the simulated columns of the pages' tables against this build (a minute)
+	$(BIN)/python scripts/tables.py
+
 .PHONY: site
 site: .venv-site/.installed ## The documents as a site with search, in target/site; links are checked (some seconds)
 	NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs --quiet build --strict

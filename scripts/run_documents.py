@@ -8,8 +8,9 @@ with that of a fresh environment (scripts/test_wheel.sh). A page is run in a fol
 where only `examples` is, and the files that the page says to save (```toml title="x.toml"). First
 its commands (```sh) run in their order, then its programs (```python) as one.
 
-A command that takes minutes, or needs what is not here, is not run: its options are looked up. The
-exit code is 1 if anything failed.
+A command that takes minutes, or needs what is not here, is not run: its options are looked up. A
+block (```output) shows lines that one of the page's commands or its program prints, blanks aside:
+each line is looked for. The exit code is 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BIN = Path(sys.executable).parent
 
 #: The languages of blocks; others are shown and not run.
 RUN = ("sh", "python")
-SHOWN = ("text", "console", "toml", "json", "c", "rust", "tap", "packetdrill", "bibtex")
+SHOWN = ("text", "output", "console", "toml", "json", "c", "rust", "tap", "packetdrill", "bibtex")
 
 #: Other programs, which are not ours to test, or are tested by `make`.
 NOT_OURS = ("make", "cargo", "pip", "python3 -m venv", "tshark", "tcpdump", "tcptrace", "cd", ".")
@@ -107,6 +108,7 @@ def run_page(page: Path, *, live: bool) -> tuple[list[Failure], list[str], float
             if title:
                 (folder / title).parent.mkdir(parents=True, exist_ok=True)
                 (folder / title).write_text(content, encoding="utf-8")
+        printed = ""
         ours = [words for words in _commands_of(found) if _is_ours(words)]
         for words in ours:
             line = shlex.join(words)
@@ -114,14 +116,31 @@ def run_page(page: Path, *, live: bool) -> tuple[list[Failure], list[str], float
                 left.append(line)
                 failures += [(line, f"no option {word}") for word in unknown_options(words)]
             else:
-                failures += _failed(line, _told(words, folder))
+                done = _told(words, folder)
+                printed += done.stdout
+                failures += _failed(line, done)
         program = "".join(content for language, _, content in found if language == "python")
         if not _can_run(program, live):
             left.append("its program")
         elif program:
             (folder / "program.py").write_text(program, encoding="utf-8")
-            failures += _failed("its program", _told(["python", "program.py"], folder))
+            done = _told(["python", "program.py"], folder)
+            printed += done.stdout
+            failures += _failed("its program", done)
+        failures += _not_printed(found, printed)
     return failures, left, time.monotonic() - began
+
+
+def _not_printed(found: list[tuple[str, str, str]], printed: str) -> list[Failure]:
+    """Return the lines of blocks of output that nothing printed."""
+    lines = {" ".join(line.split()) for line in printed.splitlines()}
+    return [
+        (line, "no command of the page prints this line")
+        for language, _, content in found
+        if language == "output"
+        for line in content.splitlines()
+        if " ".join(line.split()) not in lines | {""}
+    ]
 
 
 def _commands_of(found: list[tuple[str, str, str]]) -> Iterator[list[str]]:
