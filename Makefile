@@ -149,7 +149,7 @@ test-rust: ## The Rust tests but for those that need root or the machine's clock
 
 .PHONY: test-web
 test-web: build ## The page in Chromium, and WebAssembly against native; skipped without Node.js or Chromium
-	scripts/web.sh test
+	LOADER="$(LOADER)" scripts/web.sh test
 
 .PHONY: test-installed
 test-installed: build ## The package that was tested, with pip and without Rust, and all commands of the documents

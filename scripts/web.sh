@@ -58,6 +58,9 @@ done
 # The core in WebAssembly against the same core as a program.
 answers=$(mktemp -d)
 trap 'rm -rf "$answers"' EXIT
-cargo run --quiet --locked --package ackclock-web --example answers -- "$answers"
+# Of the whole workspace, as only so Cargo takes the features that the tests were compiled with.
+# shellcheck disable=SC2086
+cargo build --quiet --locked --workspace ${LOADER:-} --example answers
+"${CARGO_TARGET_DIR:-target}/debug/examples/answers" "$answers"
 node web/tests/same.mjs "target/$TARGET/web/ackclock_web.wasm" "$answers"
 npm --prefix web test --silent
