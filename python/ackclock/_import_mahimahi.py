@@ -54,10 +54,18 @@ def _mm_link(words: Words, up: Way, down: Way) -> None:
     _mm_queues(words, up, down)
     traces = words.take("mm-link"), words.take("mm-link")
     for way, trace in zip((up, down), traces, strict=True):
-        way.rate_bps = way.rate_bps or 10e6
+        way.rate_bps = _mean_bps(trace)
         way.keys["channel"] = {"kind": "trace", "file": trace}
-        way.notes.append("`rate` beside a trace is used for limits in BDP alone: put in its mean")
     _mm_queues(words, up, down)
+
+
+def _mean_bps(trace: str) -> float | None:
+    """Return the mean rate of a trace: 1500 B a line, over the milliseconds of the last."""
+    try:
+        times = [int(line) for line in Path(trace).read_text(encoding="ascii").split()]
+    except (OSError, ValueError):
+        return None  # The check of the scenario says what is wrong with the file.
+    return len(times) * 1500 * 8e3 / times[-1] if times and times[-1] > 0 else None
 
 
 def _mm_delay(words: Words, up: Way, down: Way) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ackclock._import_queues import QUEUES, leaf
+from ackclock._import_shell import as_command, commands
 from ackclock._import_words import (
     Way,
     Words,
@@ -42,12 +43,11 @@ _TC_VALUES = ("dev", "parent", "handle", "protocol", "classid")
 
 def of_tc(lines: Sequence[str], exact: bool) -> list[Way]:
     tc = _Tc(exact)
-    for line in lines:
-        for part in line.replace("&&", "\n").replace(";", "\n").splitlines():
-            words = Words(part)
-            _skip_prefix(words)
-            if words:
-                tc.read(words)
+    for part in commands(lines):
+        words = Words(part)
+        _skip_prefix(words)
+        if words and as_command(words):
+            tc.read(words)
     return tc.found()
 
 
@@ -216,6 +216,8 @@ class _Netem:
             )
         spread = self._number()
         self.spread = 0.0 if spread is None else time_of(spread, of, 1e-9)
+        if self.spread and self.words.are_shown:
+            self._note("the table of the delays: `tc qdisc show` does not print it")
         if self._number() is not None:
             self._note("the correlation of delays, which netem's draws do not have, either")
 
@@ -372,13 +374,13 @@ def _tbf(words: Words, way: Way, _: bool) -> None:
         "rate": rate_of,
         "peakrate": rate_of,
         **dict.fromkeys(_BURSTS, lambda text, of: size_of(text.split("/")[0], of)),
-        "latency": lambda text, of: time_of(text, of, 1e-6),
+        **dict.fromkeys(("latency", "lat"), lambda text, of: time_of(text, of, 1e-6)),
         "limit": size_of,
     }
     while words:
         word = words.take("tbf")
         if word in readers:
-            key = "burst" if word in _BURSTS else word
+            key = "burst" if word in _BURSTS else "latency" if word == "lat" else word
             given[key] = readers[word](words.take(word), f"tbf {word}")
         elif word in _PASSED:
             way.notes.append(f"`tbf {word} {words.take(word)}`")

@@ -58,6 +58,8 @@ class Words:
             raise BadInput(f"import: `{line}`: {error}") from None
         self.line = line
         self.at = 0
+        #: True for what `tc` shows, and not a command that was given.
+        self.are_shown = False
 
     def __bool__(self) -> bool:
         return self.at < len(self.words)

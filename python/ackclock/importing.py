@@ -103,7 +103,7 @@ def _toml(lines: Sequence[str], ways: Sequence[Way], notes: Sequence[str]) -> st
     # The way back of one device's line is as free as a wire.
     text.append("[topology.link.reverse]")
     text += _keys(ways[1] if len(ways) > 1 else Way(), beside=ways[0])
-    text += ["", "[[flow]]", 'from = "a"', 'to = "b"', 'variant = "cubic"', ""]
+    text += ["", "[[flow]]", 'from = "a"', 'to = "b"', 'variant = "cubic"', 'profile = "linux"', ""]
     return "\n".join(text)
 
 

@@ -379,6 +379,101 @@ def test_shells_of_mahimahi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert link("mahimahi", "mm-delay 40 bash")["delay"] == "40 ms"
 
 
+def test_a_rate_beside_a_trace_is_its_mean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Three packets of 1500 B in 2 ms: 36,000 bit in 2 ms are 18 Mbit/s. One in 1 ms: 12.
+    Path("up.trace").write_text("1\n1\n2\n", encoding="utf-8")
+    Path("down.trace").write_text("1\n", encoding="utf-8")
+    one = link("mahimahi", "mm-link up.trace down.trace")
+    assert (one["rate"], one["reverse"]["rate"]) == ("18 Mbit/s", "12 Mbit/s")
+    assert not import_lines("mahimahi", ["mm-link up.trace down.trace"]).notes
+
+
+@pytest.mark.parametrize(
+    ("shown", "given"),
+    [
+        # As `tc qdisc show` of iproute2 6.1 prints them.
+        (
+            "qdisc tbf 8001: root refcnt 2 rate 20Mbit burst 32Kb lat 50ms ",
+            "tbf rate 20mbit burst 32kb latency 50ms",
+        ),
+        (
+            (
+                "qdisc tbf 8002: root refcnt 2 rate 20Mbit burst 32Kb peakrate 40Mbit minburst "
+                "1535b lat 27.9ms "
+            ),
+            "tbf rate 20mbit burst 32kb peakrate 40mbit latency 27.9ms",
+        ),
+        ("qdisc pfifo 8003: root refcnt 2 limit 50p", "pfifo limit 50"),
+        ("qdisc bfifo 8004: dev eth0 root refcnt 2 limit 1514000b", "bfifo limit 1514000b"),
+        (
+            "qdisc pfifo_fast 8005: root refcnt 2 bands 3 priomap 1 2 2 2 1 2 0 0 1 1 1 1 1 1 1 1",
+            "pfifo_fast",
+        ),
+        ("qdisc pfifo_head_drop 8006: root refcnt 2 limit 30p", "pfifo_head_drop limit 30"),
+        (
+            (
+                "qdisc htb 1: root refcnt 2 r2q 10 default 0x10 direct_packets_stat 0 "
+                "direct_qlen 1000\nclass htb 1:10 root prio 0 rate 20Mbit ceil 30Mbit "
+                "burst 1600b cburst 1593b "
+            ),
+            "htb rate 20mbit ceil 30mbit",
+        ),
+        # As the sources of iproute2 print them.
+        (
+            "qdisc netem 8001: dev eth0 root refcnt 2 limit 500 delay 50ms loss 1% rate 20Mbit",
+            "netem limit 500 delay 50ms loss 1% rate 20mbit",
+        ),
+        (
+            "qdisc netem 8001: root refcnt 2 limit 1000 loss gemodel p 1% r 10% 1-h 70% 1-k 0.1%",
+            "netem limit 1000 loss gemodel 1% 10% 70% 0.1%",
+        ),
+        (
+            (
+                "qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 1024 quantum 1514 target "
+                "5ms interval 100ms memory_limit 32Mb ecn drop_batch 64 "
+            ),
+            (
+                "fq_codel limit 10240 flows 1024 quantum 1514 target 5ms interval 100ms ecn "
+                "drop_batch 64"
+            ),
+        ),
+        (
+            (
+                "qdisc sfq 1: root refcnt 2 limit 127p quantum 1514b depth 127 divisor 1024 "
+                "perturb 10sec "
+            ),
+            "sfq limit 127 quantum 1514 depth 127 divisor 1024 perturb 10",
+        ),
+    ],
+)
+def test_what_tc_shows_is_what_was_given(shown: str, given: str) -> None:
+    statistics = (
+        "\n Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0) \n backlog 0b 0p requeues 0"
+    )
+    others = "qdisc noqueue 0: dev lo root refcnt 2 \n"
+    assert link("netem", others + shown + statistics) == link("netem", given)
+
+
+def test_a_table_that_tc_does_not_show_is_told() -> None:
+    line = "qdisc netem 8001: root refcnt 2 limit 1000 delay 50ms  5ms rate 20Mbit"
+    assert "the table of the delays: `tc qdisc show` does not print it" in (
+        import_lines("netem", [line]).notes
+    )
+
+
+def test_variables_of_a_shell_have_the_values_that_it_gives_them() -> None:
+    lines = [
+        "export RTT=40ms; RATE='20mbit'",
+        "tc qdisc add dev ${DEV:-eth0} root netem delay $RTT rate ${RATE}",
+    ]
+    assert link("netem", *lines) == link("netem", "netem delay 40ms rate 20mbit")
+
+
+def test_an_imported_file_runs_live_too() -> None:
+    assert '\nprofile = "linux"\n' in import_lines("netem", ["netem delay 40ms"]).toml
+
+
 def test_a_folder_of_leoreplayer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "delay_1.txt").write_text("20\n30.5\n", encoding="utf-8")
@@ -397,6 +492,15 @@ def test_a_folder_of_leoreplayer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ("kind", "line", "says"),
     [
         ("netm", "x", "found `netm`, expected `netem` or `mahimahi`"),
+        (
+            "netem",
+            "netem delay ${RTT}ms",
+            (
+                "`${RTT}` is a variable of the shell, expected its value, or a line before that "
+                "sets it, as `RTT=50`"
+            ),
+        ),
+        ("netem", "netem delay $((2*RTT))ms", "a shell computes it; expected values"),
         ("netem", "netem dealy 50ms", "netem has no `dealy` (did you mean `delay`?)"),
         ("netem", "netem delay", "nothing after `netem delay`, expected its value"),
         ("netem", "netem delay fast", "netem delay: found `fast`, expected a value such as 50ms"),
