@@ -25,6 +25,8 @@ class PolicyLaw(Growth):
     """A growth law that asks a policy once in each interval, as an environment of the task would.
 
     An interval ends with the first ACK after its time, where an environment's ends at its time.
+    A policy that changes its rate or window has no upper bound as a sender: the task's `high` is
+    that of the links it was trained on.
 
     Parameters
     ----------
@@ -144,7 +146,8 @@ class PolicyLaw(Growth):
             self._value = action
 
     def _set(self) -> None:
-        self._value = float(np.clip(self._value, self._task.low, self._task.high))
+        high = np.inf if self._task.is_change else self._task.high
+        self._value = float(np.clip(self._value, self._task.low, high))
         if self._task.is_rate:
             self.cwnd_bytes, self.pacing_rate_bps = _UNLIMITED_BYTES, self._value
         else:
