@@ -268,8 +268,11 @@ class Start:
     """The handshake is done, and the first window set."""
 
     now_s: float
+    """Seconds since the run began."""
     srtt_s: float | None
+    """The smoothed round-trip time; None before the first sample."""
     mss_bytes: int
+    """The payload of a full segment."""
     seed: int
     """The seed of whatever the law draws at random."""
 
@@ -287,13 +290,18 @@ class Ack:
     nxt_seq: int
     """SND.NXT: a round that begins now ends when this is acknowledged."""
     rtt_s: float | None
+    """The round-trip time that this ACK shows; None without one."""
     srtt_s: float | None
     in_flight_before_bytes: int
+    """Data in flight before it."""
     in_flight_bytes: int
+    """Data in flight after it."""
     limited_by: Literal["application", "cwnd", "rwnd", "pacing"]
     """The limit that kept the sender from sending more when the acknowledged data was in flight."""
     in_recovery: bool
+    """True while lost data is repaired."""
     in_slow_start: bool
+    """True if the window was below ssthresh before it."""
     slow_start_increase_bytes: int
     """The growth that the slow-start law offers; 0 outside slow start."""
     slow_start_left_over_bytes: int
@@ -308,6 +316,7 @@ class RttSample:
 
     now_s: float
     rtt_s: float
+    """The round-trip time, on any ACK."""
 
 @final
 class SendStart:
@@ -315,7 +324,9 @@ class SendStart:
 
     now_s: float
     last_send_s: float | None
+    """When data went out last; None if none did."""
     nxt_seq: int
+    """SND.NXT, the number of the first byte that goes out."""
 
 @final
 class Congestion:
@@ -323,8 +334,11 @@ class Congestion:
 
     now_s: float
     signal: Literal["loss", "ecn", "ecn_abe", "timeout"]
+    """A loss, once an episode; a mark, with ABE or without; each timeout."""
     consecutive_timeouts: int
+    """Timeouts in a row, from 1; 0 without a timeout."""
     reduce_from_bytes: int
+    """The volume that the reduction starts from."""
     mss_bytes: int
 
 @final
@@ -343,9 +357,12 @@ class Proposal:
     """Another rule proposes a window."""
 
     cwnd_bytes: int | None
+    """The window that the rule wants; None leaves it."""
     ssthresh_bytes: int | None
+    """The threshold that the rule wants; None leaves it."""
     mss_bytes: int
     why: Literal["established", "idle", "jump"]
+    """The first window, silence, or a jump past slow start."""
 
 @final
 class Delivery:
@@ -354,24 +371,33 @@ class Delivery:
     now_s: float
     newly_delivered_bytes: int
     newly_lost_bytes: int
+    """Data found lost by it."""
     delivered_bytes: int
     """Data delivered since the connection began."""
     lost_bytes: int
     """Data found lost since the connection began."""
     has_sample: bool
+    """True if it has a sample of the delivery rate."""
     sample_delivered_bytes: int
+    """Data delivered in the interval of the sample."""
     sample_interval_s: float | None
     """None if the sample is of no use."""
     sample_prior_delivered_bytes: int
+    """Data delivered when the sample's segment was sent."""
     sample_tx_in_flight_bytes: int
+    """Data in flight when the sample's segment was sent, itself included."""
     sample_lost_bytes: int
+    """Data found lost since the sample's segment was sent."""
     sample_is_app_limited: bool
+    """True if the application had no more to send then."""
     rtt_s: float | None
     srtt_s: float | None
     in_flight_before_bytes: int
     in_flight_bytes: int
     is_cwnd_limited: bool
+    """True if the window was in full use at some moment of the last round trip."""
     repair: Literal["none", "recovery", "after_timeout"]
+    """None, a recovery, or one after a timeout."""
     mss_bytes: int
 
 @final
@@ -380,11 +406,17 @@ class LostData:
 
     now_s: float
     start_seq: int
+    """Its first byte, counted from the SYN."""
     end_seq: int
+    """The byte behind its last one."""
     tx_in_flight_bytes: int
+    """Data in flight when it was sent, itself included."""
     lost_bytes: int
+    """Data found lost since it was sent, itself included."""
     delivered_bytes: int
+    """Data delivered since the connection began."""
     is_app_limited: bool
+    """True if the application had no more to send when it was sent."""
 
 def share(key: str, text: str) -> float:
     """Return the share of a text in percent such as ``1 %``, which stands under ``key``. Raises BadInput."""
