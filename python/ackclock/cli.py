@@ -531,6 +531,8 @@ def compare(
 
 def _tell_compared(found: ackclock.Comparison) -> None:
     printing.print_table(comparison_table(found))
+    for variant, told in found.agreement().items():
+        printing.tell(f"{variant}: {told}." if variant else f"{told[0].upper()}{told[1:]}.")
     for note in found.notes:
         _say(note)
     for why in found.doubts:

@@ -60,8 +60,16 @@ METRICS: tuple[tuple[str, str, str, float, int], ...] = (
 
 #: The name of the rows that are about all flows together.
 ALL_FLOWS = "all flows"
+#: The metrics in which simulation and kernel agree, and how far apart they may be: a share of the
+#: kernel's and at least so much. Those of ``docs/guides/kernel.md``.
+AGREEMENT: dict[str, tuple[float, float]] = {
+    "goodput_bps": (0.03, 0.0),
+    "segments_retransmitted": (0.25, 20.0),
+}
 #: The columns of the table ``videos`` that are compared.
 _VIDEO = ("startup_s", "underflows", "stall_s", "mean_rate_bps")
+#: Those of the summary's ``traffic`` and ``transfers``.
+_TIMES = ("time_p50_s", "time_p95_s", "time_p99_s")
 
 
 @dataclass(frozen=True)
@@ -182,8 +190,22 @@ class Comparison(Paged):
             "rows": [{key: plain(cell) for key, cell in row.items()} for row in self.rows()],
             "live": [run.live for runs in self.runs.values() for run in runs if run.live],
             "theory": [run.theory for runs in self.runs.values() for run in runs if run.theory],
+            "agreement": self.agreement(),
             "doubts": list(self.doubts),
             "notes": list(self.notes),
+        }
+
+    def agreement(self) -> dict[str, str]:
+        """Return for each sender that was simulated and live if both agree, in a sentence.
+
+        The goodput of every flow is to be within 3 %, and what it sends again within a quarter or
+        20 segments, with the 95 % intervals of both.
+        """
+        return {
+            column.variant or "": _agreement(self, sim, live)
+            for live, column in self.columns.items()
+            for sim, other in self.columns.items()
+            if (other.on, column.on) == ("sim", "live") and other.variant == column.variant
         }
 
     def plot(self) -> Picture:
@@ -206,6 +228,40 @@ class Comparison(Paged):
         from ackclock.plots.style import to_svg_file  # noqa: PLC0415 - only for those who draw
 
         return to_svg_file(self.plot(), "compare")
+
+
+def _agreement(found: Comparison, sim: str, live: str) -> str:
+    shown = {key: (name, unit, factor, digits) for key, name, unit, factor, digits in METRICS}
+    rows = [row for row in found.rows() if row["metric"] in AGREEMENT and row["flow"] != ALL_FLOWS]
+    told: list[str] = []
+    for row in rows:
+        verdict = _agrees(found, row["metric"], row[sim], row[live])
+        if verdict != "agrees":
+            name, unit, factor, digits = shown[row["metric"]]
+            values = " and ".join(row[each].shown(factor, digits) for each in (sim, live))
+            told.append(f"{row['flow']}: {name} {verdict}, {values} {unit}")
+    if not told:
+        return (
+            "simulation and kernel agree: goodput within 3 %, segments sent again within 25 % or 20"
+        )
+    return f"simulation and kernel agree in {len(rows) - len(told)} of {len(rows)}; " + "; ".join(
+        told
+    )
+
+
+def _agrees(found: Comparison, metric: str, sim: Value, live: Value) -> str:
+    """Return if two values are as near as they must be, whatever in their intervals is true."""
+    share, least = AGREEMENT[metric]
+    apart, most = abs(sim.mean - live.mean), max(share * abs(live.mean), least)
+    # A simulation of one flow alone in which nothing is random has no other outcome. One of several
+    # flows is one draw of many: a millisecond decides who loses a packet.
+    exact = sim.runs == 1 and len(found.scenario.flows) == 1 and sim.ci is None
+    spread = math.hypot(sim.ci or 0.0, live.ci or 0.0)
+    if (sim.ci is None and not exact) or live.ci is None:
+        return "cannot be told from one run"
+    if apart + spread <= most:
+        return "agrees"
+    return "differs" if apart - spread > most else f"cannot be told from {live.runs} runs"
 
 
 def _traces(found: Comparison) -> dict[str, pl.DataFrame]:
@@ -373,7 +429,12 @@ def _settled(title: str, runs: dict[str, list[Run]]) -> str | None:
         return None
     runs[title] = [first]
     why = "no random number was drawn" if first.random is False else "the seeds change nothing"
-    return f"{why}, so that one run stands for all and there is no interval"
+    many = (
+        ". Of several flows it is one draw of many; how far they spread shows "
+        '`start = { uniform = ["0 s", "0.1 s"] }` in one'
+    )
+    many = many if len(first.rows("flows")) > 1 else ""
+    return f"{why}, so that one run stands for all and there is no interval{many}"
 
 
 def _columns(on: str | Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
@@ -500,6 +561,10 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
     for row in summary["traffic"]:
         yield row["name"], _class_metrics(row)
     videos = {row["name"]: _numbers(row, _VIDEO) for row in summary["videos"]}
+    objects = {
+        row["name"]: {"transfers": row["completed"], **_numbers(row, _TIMES)}
+        for row in summary["transfers"]
+    }
     for row in rows:
         of = run.flow_samples.with_text("flow", row["flow"])
         at, top = _slow_start(of)
@@ -508,6 +573,7 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
             {
                 "goodput_bps": row["goodput_bps"],
                 **videos.get(row["flow"], {}),
+                **objects.get(row["flow"], {}),
                 "completed_s": math.nan if row["completed_s"] is None else row["completed_s"],
                 "segments_retransmitted": row["segments_retransmitted"],
                 "congestion_events": row["congestion_events"],
@@ -532,7 +598,7 @@ def _class_metrics(row: Mapping[str, Any]) -> dict[str, float]:
     """Return what a run says of a traffic class."""
     return {
         "transfers": row["completed"],
-        **_numbers(row, ("time_p50_s", "time_p95_s", "time_p99_s")),
+        **_numbers(row, _TIMES),
         "failed": sum(n for name, n in row["outcomes"].items() if name not in ("closed", "open")),
         "segments_retransmitted": row["client_retransmitted"] + row["server_retransmitted"],
     }

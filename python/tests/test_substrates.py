@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
+from ackclock.comparison import Column
 from support import ROOT, Answer
 
 EXAMPLES = ROOT / "examples"
@@ -117,6 +119,63 @@ def test_videos_are_compared() -> None:
     for column in ("startup_s", "underflows", "stall_s", "mean_rate_bps"):
         assert rows[column] == video[column]
     assert rows["stall_s"] > 1.0
+
+
+def compared(sim: dict[str, Any], live: dict[str, Any], sims: int, lives: int) -> ac.Comparison:
+    """Return a comparison whose live runs are simulations, too, with seeds of their own."""
+    first, second = ac.Scenario.from_dict(sim), ac.Scenario.from_dict(live)
+    found = ac.compare(first, on=["sim"], repeat=sims)
+    other = ac.compare(second, on=["sim"], repeat=lives)
+    columns = {"sim": Column("sim"), "live": Column("live")}
+    return replace(found, columns=columns, runs={**found.runs, "live": other.runs["sim"]})
+
+
+#: Two flows of Reno, the second from a random moment on.
+DRAWN: dict[str, Any] = {
+    "duration": "20 s",
+    "topology": {"kind": "path", "rate": "10 Mbit/s", "rtt": "40 ms", "buffer": "1 BDP"},
+    "flow": [
+        {"name": "a", "variant": "newreno+modern"},
+        {"name": "b", "variant": "newreno+modern", "start": {"uniform": ["0 s", "0.2 s"]}},
+    ],
+}
+
+
+def test_simulation_and_kernel_agree_only_if_their_intervals_say_so() -> None:
+    alone = {**DRAWN, "flow": DRAWN["flow"][1:]}
+    # One flow that fills the link has the same goodput whenever it begins.
+    found = compared(alone, {**alone, "seed": 9}, 3, 3)
+    assert found.agreement() == {
+        "": (
+            "simulation and kernel agree: goodput within 3 %, segments sent again within 25 % or 20"
+        )
+    }
+    # A path of half the rate has half the goodput.
+    half = {**alone, "topology": {**DRAWN["topology"], "rate": "5 Mbit/s"}}
+    assert "b: goodput differs, " in compared(alone, half, 3, 3).agreement()[""]
+    # Two flows share as chance has it: 3 % are not to be told from three runs, nor from one.
+    two = compared(DRAWN, {**DRAWN, "seed": 9}, 3, 3).agreement()[""]
+    assert "a: goodput cannot be told from 3 runs, " in two
+    one = compared(DRAWN, DRAWN, 1, 1).agreement()[""]
+    assert one.startswith(
+        "simulation and kernel agree in 0 of 4; a: goodput cannot be told from one"
+    )
+
+
+def test_one_draw_of_several_flows_is_said_to_be_one() -> None:
+    still = {**DRAWN, "flow": [{**flow, "start": "0 s"} for flow in DRAWN["flow"]]}
+    (note,) = ac.compare(ac.Scenario.from_dict(still), on=["sim"], repeat=3).notes
+    assert "Of several flows it is one draw of many" in note
+
+
+def test_transfers_of_an_application_are_compared() -> None:
+    app = {"kind": "cbr", "rate": "512 kbit/s", "message": "1460 B"}
+    flow = {"name": "a", "variant": "cubic", "app": app}
+    run = ac.simulate(ac.Scenario.from_dict({**DRAWN, "flow": [flow]}))
+    (told,) = run.summary()["transfers"]
+    found = ac.compare(ac.Scenario.from_dict({**DRAWN, "flow": [flow]}), on=["sim"], repeat=1)
+    rows = {row["metric"]: row["sim"].mean for row in found.rows() if row["flow"] == "a"}
+    assert (rows["transfers"], rows["time_p95_s"]) == (told["completed"], told["time_p95_s"])
 
 
 def test_senders_are_compared_like_substrates(
