@@ -234,11 +234,11 @@ def test_the_store_is_read_by_duckdb_and_pandas(tmp_path: Path) -> None:
     assert len(pandas.read_parquet(tmp_path / "cells")) == 12
 
 
-def test_an_index_is_kept_and_another_build_runs_again(
+def test_an_index_is_kept_and_other_rules_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ac.sweep(plan(seeds=1), tmp_path)
-    monkeypatch.setattr("ackclock.api.build_id", lambda: "0123456789abcdef")
+    monkeypatch.setattr("ackclock.identity.rules_id", lambda: "0123456789abcdef")
     told: list[Progress] = []
     found = ac.sweep(plan(seeds=1), tmp_path, progress=told.append)
     assert told[-1].ran == 6
