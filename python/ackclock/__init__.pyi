@@ -11,7 +11,6 @@ from .api import (
     Part as Part,
     Variable as Variable,
     allow as allow,
-    build_id as build_id,
     law_variables as law_variables,
     packmime as packmime,
     run as run,
@@ -79,6 +78,9 @@ from .feedback import (
 from .flows import (
     CrossTraffic as CrossTraffic,
     Flow as Flow,
+)
+from .identity import (
+    rules_id as rules_id,
 )
 from .jitters import (
     Delays as Delays,

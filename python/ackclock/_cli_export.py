@@ -47,7 +47,7 @@ def export(
     Every flow's changes are recorded, whatever the file's own probes are.
     """
     import ackclock
-    from ackclock.exporting import FORMATS, Format, probed
+    from ackclock.exporting import FORMATS, Format, export, probed
 
     load_laws(law)
     names = [word.strip() for word in formats.split(",")]
@@ -66,7 +66,7 @@ def export(
             if on == "live"
             else ackclock.run(scenario, seed=seed)
         )
-    for path in run.export(directory, [cast("Format", name) for name in names]):
+    for path in export(run, directory, [cast("Format", name) for name in names], printing.say):
         printing.tell(path)
     report = run.live
     if report is not None and not report["valid"]:

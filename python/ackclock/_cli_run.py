@@ -44,12 +44,15 @@ class _Shown:
 
 
 _FLOWS = (
-    _Shown("goodput_bps", "goodput (Mbit/s)", 1e-6, 3),
+    _Shown("goodput_bps", "goodput (Mbit/s)", 1e-6, 3, always=False),
+    _Shown("goodput_whole_bps", "goodput over the run (Mbit/s)", 1e-6, 3, always=False),
     _Shown("segments_sent", "sent"),
     _Shown("segments_retransmitted", "retransmitted"),
     _Shown("timeouts", "timeouts"),
-    _Shown("srtt_mean_s", "srtt per ACK (ms)", 1e3, 2),
+    _Shown("srtt_per_ack_s", "srtt per ACK (ms)", 1e3, 2, always=False),
+    _Shown("srtt_over_time_s", "srtt, mean over time (ms)", 1e3, 2, always=False),
     _Shown("completion_time_s", "completion (s)", 1, 3, always=False),
+    _Shown("transfer_rate_bps", "rate of the transfer (Mbit/s)", 1e-6, 3, always=False),
 )
 _LINKS = (
     _Shown("utilisation", "used (%)", 1e2, 1),
@@ -117,6 +120,7 @@ _SUMS = (
     _Shown("goodput_median_bps", "median", 1e-6, 3),
     _Shown("goodput_most_bps", "most", 1e-6, 3),
     _Shown("fairness", "fairness (Jain)", 1, 4),
+    _Shown("transfers_fairness", "of the transfers' rates", 1, 4, always=False),
 )
 
 #: The times by which a duration is longer than all transfers from which on that is said.
@@ -130,7 +134,7 @@ _NO_FAILURE = ("closed", "open")
 def print_run(result: ackclock.Run, summary: Mapping[str, Any], out: Path | None) -> None:
     """Print what people look at first of a run, and where the rest is."""
     show = _Printer(out)
-    flows = [row | {"sender": _sender(row)} for row in summary["flows"]]
+    flows = _flows(summary["flows"])
     show(flows, {"name": "flow", "sender": "sender"}, _FLOWS, last="outcome")
     show([summary["sum"]] if summary["sum"] else [], {}, _SUMS)
     show(
@@ -164,12 +168,28 @@ def print_run(result: ackclock.Run, summary: Mapping[str, Any], out: Path | None
 def _print_measure(show: _Printer, name: str, of: Mapping[str, Any]) -> None:
     """Print the rows of a measure: flows, and the links that are used."""
     heading = f"flow in {printing.plain(name)}"
-    flows = [row | {"sender": _sender(row)} for row in of["flows"]]
+    flows = _flows(of["flows"])
     show(flows, {"name": heading, "sender": "sender"}, _FLOWS)
     show([of["sum"]] if of["sum"] else [], {}, _SUMS)
     links = [row for row in of["links"] if row["dropped_packets"] or row["queue_delay_mean_s"]]
     show(links, {"name": f"link in {printing.plain(name)}", "direction": "direction"}, _LINKS)
     show(of["crossings"], {"name": "flow", "link": "at link", "direction": "direction"}, _SOURCES)
+
+
+def _flows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of flows whose columns say what they are taken over.
+
+    Beside the rate of a transfer a goodput is told to be of the whole run, silence included.
+    """
+    is_whole = any(row.get("transfer_rate_bps") for row in rows)
+    goodput = "goodput_whole_bps" if is_whole else "goodput_bps"
+    means = {"ACKs": "srtt_per_ack_s", "time": "srtt_over_time_s"}
+    return [
+        {key: value for key, value in row.items() if key != "goodput_bps"}
+        | {"sender": _sender(row), goodput: row["goodput_bps"]}
+        | {means.get(row["srtt_mean_over"] or "", "srtt_per_ack_s"): row["srtt_mean_s"]}
+        for row in rows
+    ]
 
 
 def _lines(summary: Mapping[str, Any]) -> Iterable[str]:

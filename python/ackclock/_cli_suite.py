@@ -188,11 +188,13 @@ def _print(found: SuiteResult) -> None:
     for cell in found.cells:
         case = cell.case
         metric = f"{case.metric}, {case.unit}" if case.unit else case.metric
-        table.add_row(case.key, metric, cell.variant, cell.text, cell.rule, cell.verdict)
+        table.add_row(case.key, metric, cell.variant, cell.text, cell.rule, cell.judgement)
     printing.print_table(table)
     mine = [cell for cell in found.cells if cell.variant in found.variants]
     passed = sum(cell.verdict == "pass" for cell in mine)
+    unknown = sum(cell.verdict == "cannot tell" for cell in mine)
+    untold = f", {unknown} cannot be told" if unknown else ""
     printing.tell(
-        f"{passed} pass, {len(found.failed())} fail of {number_of(len(mine), 'cell')} of "
-        f"{', '.join(found.variants)}. Scenarios and core: {found.digest}."
+        f"{passed} pass, {len(found.failed())} fail{untold} of {number_of(len(mine), 'cell')} of "
+        f"{', '.join(found.variants)}. Scenarios, seeds, rules and laws: {found.digest}."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -157,6 +157,22 @@ def results(
     how: Annotated[
         str, typer.Option(help="The cells of a pair: mean, median, min, max, sum, std or count.")
     ] = "mean",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="SQL over the columns that cells have to meet, such as \"buffer = '1 BDP'\"; "
+            "may be repeated.",
+        ),
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS",
+            help="An axis over whose values --pivot and --plot take means; may be repeated. "
+            "Default: the seeds alone.",
+        ),
+    ] = None,
     plot: Annotated[
         Literal["lines", "map", "cdf", "panels"] | None,
         typer.Option(
@@ -178,7 +194,8 @@ def results(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write the table (.parquet, .csv) or the figure (.svg, .pdf, .png) to this file.",
+            help="Write the table (.parquet, .csv, .tex) or the figure (.svg, .pdf, .png) to this "
+            "file.",
         ),
     ] = None,
     cell: Annotated[
@@ -193,37 +210,48 @@ def results(
     from ackclock.sweeps import results as read
 
     found = read(store)
-    asked = [
-        name
-        for name, given in (
-            ("--sql", sql), ("--pivot", pivot), ("--plot", plot), ("--cell", cell),
-            ("--compact", compact or None),
-        )
-        if given is not None
-    ]  # fmt: skip
-    if len(asked) > 1:
-        raise BadInput(f"{asked[1]}: stands beside {asked[0]}, expected one of them")
     drawing = {
         "value": value, "x": x, "by": by, "panel": panel, "label": label, "factor": factor,
     }  # fmt: skip
     drawing = {name: given for name, given in drawing.items() if given is not None}
-    if plot is None and drawing:
-        raise BadInput(f"--{next(iter(drawing))}: stands without --plot")
+    asked = {
+        "--sql": sql, "--pivot": pivot, "--plot": plot, "--cell": cell,
+        "--compact": compact or None,
+    }  # fmt: skip
+    _expect_together([name for name, given in asked.items() if given is not None],
+                     where=bool(where), over=bool(over), drawing=drawing)  # fmt: skip
+    chosen = {"where": where or (), "over": over or ()}
     if cell is not None:
         print(found.scenario(cell))
     elif compact:
         printing.tell(f"{found.compact():,} parts were brought together.")
     elif plot is not None:
-        _draw(found, plot, drawing, into)
-    elif sql is not None or pivot is not None:
-        frame = found.sql(sql) if sql is not None else found.pivot(*(pivot or ("", "", "")), how)
+        _draw(found, plot, {**drawing, **chosen, "sql": sql}, into)
+    elif pivot is not None:
+        _tell_frame(found.pivot(*pivot, how, **chosen), into, as_json=as_json)
+        if over:
+            printing.say(f"each cell: {how} over {', '.join(over)} and the seeds")
+    elif sql is not None or where or into is not None:
+        frame = found.cells_where(where or ()) if sql is None else found.sql(sql)
         _tell_frame(frame, into, as_json=as_json)
-    elif into is not None:
-        _tell_frame(found.frame, into, as_json=as_json)
     elif as_json:
         printing.print_json(found.summary())
     else:
         _tell_summary(found.summary())
+
+
+def _expect_together(
+    asked: Sequence[str], *, where: bool, over: bool, drawing: Mapping[str, Any]
+) -> None:
+    """Refuse questions, and words to them, that do not go together."""
+    if len(asked) > 1 and asked != ["--sql", "--plot"]:
+        raise BadInput(f"{asked[1]}: stands beside {asked[0]}, expected one of them")
+    if drawing and "--plot" not in asked:
+        raise BadInput(f"--{next(iter(drawing))}: stands without --plot")
+    if over and not {"--pivot", "--plot"} & set(asked):
+        raise BadInput("--over: stands without --pivot or --plot")
+    if where and asked in (["--sql"], ["--cell"], ["--compact"]):
+        raise BadInput(f"--where: stands beside {asked[0]}, which takes no conditions")
 
 
 def _draw(found: SweepResults, kind: Plot, drawing: Mapping[str, Any], out: Path | None) -> None:
@@ -267,8 +295,32 @@ def _write(frame: pl.DataFrame, out: Path) -> None:
         write_file(out, parquet(frame, {}))
     elif out.suffix == ".csv":
         write_file(out, frame.write_csv())
+    elif out.suffix == ".tex":
+        write_file(out, _latex(frame))
     else:
-        raise BadInput(f"--out: {out}: expected a name that ends in .parquet or .csv")
+        raise BadInput(f"--out: {out}: expected a name that ends in .parquet, .csv or .tex")
+
+
+_OF_LATEX = str.maketrans(
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
+
+
+def _latex(frame: pl.DataFrame) -> str:
+    """Return a table for LaTeX, with the rules of the package booktabs."""
+    align = "".join("r" if kind.is_numeric() else "l" for kind in frame.dtypes)
+
+    def line(cells: Iterable[str]) -> str:
+        return " & ".join(cell.translate(_OF_LATEX) for cell in cells) + r" \\"
+
+    rows = [line(_shown(cell) for cell in row) for row in frame.rows()]
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{align}}}", r"\toprule", line(frame.columns), r"\midrule",
+            *rows, r"\bottomrule", r"\end{tabular}", "",
+        ]
+    )  # fmt: skip
 
 
 def _plain(row: tuple[Any, ...]) -> list[Any]:

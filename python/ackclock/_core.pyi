@@ -193,6 +193,9 @@ def answer_of(run: Run) -> bytes:
     """Return a run in the form of an answer; of rows of one under way, the tables that have some. Raises BadInput."""
 
 def version() -> str: ...
+def rules() -> str:
+    """Return the version of the engine's rules: a hash of the sources that decide numbers."""
+
 def build() -> str:
     """Return the kind of build: ``dev``, ``wheel``, ``wheel without a profile``, or ``unknown``."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import inspect
 import json
 import math
@@ -28,7 +26,6 @@ __all__ = [
     "Part",
     "Variable",
     "allow",
-    "build_id",
     "law_variables",
     "packmime",
     "run",
@@ -482,15 +479,6 @@ def packmime(
     if probabilities is not None:
         question["probabilities"] = list(probabilities)
     return json.loads(_core.packmime(json.dumps(question)))
-
-
-@functools.cache
-def build_id() -> str:
-    """Return the build of the compiled engine: builds of one id give the same results.
-
-    It is a digest of the engine's binary, such as ``"5f0c21d4a1b2c3d4"``.
-    """
-    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
 
 
 def schema() -> dict[str, object]:

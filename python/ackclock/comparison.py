@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from ackclock import _core, api
+from ackclock import _core, api, identity
 from ackclock._paged import Paged
 from ackclock._shown import html_table
 from ackclock._words import SUBSTRATES, Substrate
@@ -181,6 +181,7 @@ class Comparison(Paged):
 
         return {
             "title": self.scenario.title,
+            "digest": self.digest,
             "link": self.link,
             "runs": {title: len(runs) for title, runs in self.runs.items()},
             "columns": {
@@ -207,6 +208,16 @@ class Comparison(Paged):
             for sim, other in self.columns.items()
             if (other.on, column.on) == ("sim", "live") and other.variant == column.variant
         }
+
+    @property
+    def digest(self) -> str:
+        """A hash of the keys of all runs: simulations of the same digest have the same numbers."""
+        return identity.digest(
+            f"{title} {key}"
+            for title, runs in self.runs.items()
+            for run in runs
+            for key in identity.run_keys(run.scenario_texts, on=self.columns[title].on)
+        )
 
     def plot(self) -> Picture:
         """Return a figure of the windows of flows, six at most, and of the link's queue."""

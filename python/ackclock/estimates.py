@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["Estimate", "estimate", "t_975"]
+__all__ = ["MOST_RUNS", "Estimate", "estimate", "runs_for", "t_975"]
+
+#: No more runs than this are told as a way to a narrower interval.
+MOST_RUNS = 100_000
 
 # The 97.5 % point of Student's t with 1, 2, ... degrees of freedom.
 _T_975 = (
@@ -61,3 +65,20 @@ def estimate(values: Iterable[float | None]) -> Estimate:
         return Estimate(mean, 0.0, count)
     variance = math.fsum((value - mean) ** 2 for value in data) / (count - 1)
     return Estimate(mean, t_975(count - 1) * math.sqrt(variance / count), count)
+
+
+def runs_for(half_width: float, found: Estimate) -> int | None:
+    """Return how many runs of the same spread have an interval of this half-width.
+
+    None if the spread is not known, or more than :data:`MOST_RUNS` are needed.
+    """
+    if not found.ci or half_width <= 0:
+        return None
+    deviation = found.ci * math.sqrt(found.n) / t_975(found.n - 1)
+
+    def is_enough(count: int) -> bool:
+        return t_975(count - 1) * deviation / math.sqrt(count) <= half_width
+
+    if not is_enough(MOST_RUNS):
+        return None
+    return bisect_left(range(2, MOST_RUNS + 1), True, key=is_enough) + 2

@@ -1,6 +1,7 @@
 """Runs in the formats of other tools: qlog for qvis, flent's files, xplot's diagrams, ss's text.
 
-All of them are written from the samples of a flow's probe with ``every = "change"``.
+All of them are written from the samples of a flow's probe with ``every = "change"``, and what a
+sender of a simulation sent from a second run, which is the same.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ import gzip
 import json
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from ackclock import _core, identity
 from ackclock.errors import BadInput
 from ackclock.events import Probe
 from ackclock.writing import Folder
@@ -27,6 +30,10 @@ __all__ = ["FORMATS", "Format", "export", "probed"]
 
 Format = Literal["qlog", "flent", "xplot", "ss"]
 FORMATS: tuple[Format, ...] = ("qlog", "flent", "xplot", "ss")
+#: Later than any run ends, in seconds.
+_ALWAYS_S = 1e9
+#: The most segments of all flows that are looked at one by one.
+_MOST_SENDS = 400_000
 #: The bytes of a full packet.
 _PACKET_BYTES = 1500
 #: The bytes of the headers of IP and TCP, and of TCP's timestamps, which a pure ACK has, too.
@@ -56,6 +63,7 @@ def export(
     run: Run,
     directory: str | os.PathLike[str],
     formats: Sequence[Format] = FORMATS,
+    told: Callable[[str], None] | None = None,
 ) -> list[Path]:
     """Write a run for other tools.
 
@@ -69,6 +77,8 @@ def export(
         ``qlog`` (version 0.3, a file a flow, which qvis opens), ``flent`` (version 4, one file),
         ``xplot`` (a time-sequence diagram a flow, as tcptrace draws it), ``ss`` (text as that of
         ``ss -ti``, ten times a second).
+    told
+        Called with a line on each flow of which retransmissions are missing in the files.
 
     Returns
     -------
@@ -85,9 +95,15 @@ def export(
             raise BadInput(f"export: `{name}` is no format, expected one of {', '.join(FORMATS)}")
     flows = _flows(run)
     title = run.scenario.title or "ackclock"
+    place = "live" if run.live is not None else "sim"
+    (key,) = identity.run_keys(run.scenario_texts, on=place)
+    about = f"Ackclock {_core.version()}, run {key}"
+    for flow in flows:
+        if flow.missing and told is not None:
+            told(f"{flow.name}: {flow.missing}")
     files: dict[str, bytes] = {}
     for name in formats:
-        files |= _WRITERS[name](title, flows)
+        files |= _WRITERS[name](title, flows, about)
     with Folder(directory, *files) as folder:
         for name, content in files.items():
             folder.stage(name, content)
@@ -106,6 +122,8 @@ class Step:
     lost: list[Packet] = field(default_factory=list)
     """Packets whose data goes out again."""
     sent: list[Packet] = field(default_factory=list)
+    is_sample: bool = True
+    """True if the state is of this moment, false if it has lasted since the sample before."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +148,23 @@ class FlowStory:
     steps: list[Step]
     events: list[dict[str, Any]]
 
+    @property
+    def samples(self) -> list[Step]:
+        """The steps at which the sender's state was looked at."""
+        return [step for step in self.steps if step.is_sample]
+
+    @property
+    def missing(self) -> str:
+        """Return how many retransmissions are not told, and why; empty if all are."""
+        resent = max((step.row["segments_retransmitted"] or 0 for step in self.steps), default=0)
+        told = sum(packet.again for step in self.steps for packet in step.sent)
+        if told >= resent:
+            return ""
+        return (
+            f"{resent - told} of {resent} retransmissions are missing: of several sent at once "
+            "samples know the last alone"
+        )
+
 
 def _flows(run: Run) -> list[FlowStory]:
     if run.flow_samples.num_rows and "cell" in run.flow_samples.column_names:
@@ -144,6 +179,7 @@ def _flows(run: Run) -> list[FlowStory]:
         events.setdefault(row["flow"], []).append(row)
     files = _file_names(list(samples))
     plans = {flow.name: flow for flow in run.scenario.flows}
+    sends = _sends(run)
     return [
         FlowStory(
             name,
@@ -151,7 +187,7 @@ def _flows(run: Run) -> list[FlowStory]:
             files[name],
             _mss(rows),
             _header(plans.get(name), _mss(rows)),
-            list(_steps(rows)),
+            list(_Teller(None if sends is None else sends.get(name, []), _mss(rows)).steps(rows)),
             events.get(name, []),
         )
         for name, rows in samples.items()
@@ -180,49 +216,123 @@ def _mss(rows: Sequence[Mapping[str, Any]]) -> int:
     return 1460
 
 
-def _steps(rows: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
-    """Yield what happened between samples.
+@dataclass(frozen=True)
+class _Send:
+    """A segment with data that a sender gave to its first link."""
 
-    A sample stands for an event of the sender: an ACK, a timer, the application. Where it sends
-    several retransmissions at once the samples know the place of the last alone, and only that one
-    is told.
+    time_s: float
+    start: int
+    length: int
+
+
+def _sends(run: Run) -> dict[str, list[_Send]] | None:
+    """Return what each flow's sender sent; None where nobody can know it, as of a live run.
+
+    Samples are of a sender's state and know of several segments sent at once the last alone. A
+    simulation is the same each time, so that it is run again and each segment looked at.
     """
-    mss = _mss(rows)
-    waiting: list[Packet] = []
-    number, edge, acked, resent = 1, 0, 0, 0
-    for row in rows:
-        step = Step(row["time_s"], row)
-        if (row["acked_bytes"] or 0) > acked:
-            acked = row["acked_bytes"]
-            step.acked = [each.number for each in waiting if each.start + each.length <= acked]
-            waiting = [each for each in waiting if each.start + each.length > acked]
-        if (row["segments_retransmitted"] or 0) > resent:
-            resent = row["segments_retransmitted"]
-            at = row["resent_at_bytes"]
-            before = next((each for each in waiting if each.start == at), None)
+    if run.live is not None or run.theory is not None:
+        return None
+    text = {"file": "run.json", "text": run.scenario_texts[0]}
+    asked = {"do": "segments", "text": text, "from_s": 0.0, "until_s": _ALWAYS_S}
+    answer = _core.answer(json.dumps(asked), os.curdir)
+    length = int.from_bytes(answer[:4], "little")
+    header = json.loads(answer[4 : 4 + length])
+    if "error" in header:
+        raise BadInput(f"export: {header['error']}")
+    at, size = header["sends"]
+    begins = at + -(-(4 + length) // 8) * 8
+    numbers = memoryview(answer)[begins : begins + size].cast("d")
+    columns = header["send_columns"]
+    # The rows of links may have come to an end before those of hosts.
+    if not header["whole"] and len(numbers) >= _MOST_SENDS * len(columns):
+        return None
+    where = [columns.index(name) for name in ("time_s", "flow", "from_client", "seq", "len")]
+    found: dict[str, list[_Send]] = {}
+    for row in range(0, len(numbers), len(columns)):
+        time_s, flow, from_client, seq, payload = (numbers[row + n] for n in where)
+        # The number before the first byte of data is the SYN's.
+        if from_client and payload:
+            send = _Send(time_s, int(seq) - 1, int(payload))
+            found.setdefault(header["flows"][int(flow)], []).append(send)
+    return found
+
+
+class _Teller:
+    """A flow as steps, from samples of its sender and, where they are known, its segments."""
+
+    def __init__(self, sends: Sequence[_Send] | None, mss: int) -> None:
+        self._sends = None if sends is None else deque(sends)
+        self._mss = mss
+        self._waiting: dict[int, Packet] = {}
+        self._number = self._edge = self._acked = self._resent = 0
+
+    def steps(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
+        """Yield what happened between samples, and at them.
+
+        A sample stands for an event of the sender: an ACK, a timer, the application. By itself it
+        says what was sent, too, but of several retransmissions at once the last alone.
+        """
+        yield from self._between(rows[0], rows[0]["time_s"])
+        ends = [*(row["time_s"] for row in rows[1:]), math.inf]
+        for row, later_s in zip(rows, ends, strict=True):
+            step = Step(row["time_s"], row)
+            self._acknowledge(step, row["acked_bytes"] or 0)
+            if self._sends is None:
+                self._guess(step, row)
+            while self._sends and self._sends[0].time_s <= step.time_s:
+                self._next(step)
+            yield step
+            yield from self._between(row, later_s)
+
+    def _between(self, row: Mapping[str, Any], later_s: float) -> Iterator[Step]:
+        """Yield what is sent before a moment while the state stays, as paced segments are."""
+        while self._sends and self._sends[0].time_s < later_s:
+            step = Step(self._sends[0].time_s, row, is_sample=False)
+            while self._sends and self._sends[0].time_s == step.time_s:
+                self._next(step)
+            yield step
+
+    def _acknowledge(self, step: Step, acked: int) -> None:
+        if acked > self._acked:
+            self._acked = acked
+            done = [each for each in self._waiting.values() if each.start + each.length <= acked]
+            step.acked = [each.number for each in done]
+            for each in done:
+                del self._waiting[each.start]
+
+    def _guess(self, step: Step, row: Mapping[str, Any]) -> None:
+        if (row["segments_retransmitted"] or 0) > self._resent:
+            self._resent = row["segments_retransmitted"]
+            before = self._waiting.get(row["resent_at_bytes"])
             if before is not None:
-                step.lost.append(before)
-                waiting.remove(before)
-                again = Packet(number, before.start, before.length, again=True)
-                number += 1
-                step.sent.append(again)
-                waiting.append(again)
-                waiting.sort(key=lambda each: each.start)
-        while edge < (row["sent_bytes"] or 0):
-            length = min(mss, row["sent_bytes"] - edge)
-            new = Packet(number, edge, length)
-            number, edge = number + 1, edge + length
-            step.sent.append(new)
-            waiting.append(new)
-        yield step
+                self._send(step, before.start, before.length)
+        while self._edge < (row["sent_bytes"] or 0):
+            self._send(step, self._edge, min(self._mss, row["sent_bytes"] - self._edge))
+
+    def _next(self, step: Step) -> None:
+        if self._sends:
+            send = self._sends.popleft()
+            self._send(step, send.start, send.length)
+
+    def _send(self, step: Step, start: int, length: int) -> None:
+        self._number += 1
+        before = self._waiting.pop(start, None)
+        if before is not None:
+            step.lost.append(before)
+        packet = Packet(self._number, start, length, again=start < self._edge)
+        self._waiting[start] = packet
+        step.sent.append(packet)
+        self._edge = max(self._edge, start + length)
 
 
-def _qlog(title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+def _qlog(title: str, flows: Sequence[FlowStory], about: str) -> dict[str, bytes]:
     """Return a file a flow: qlog 0.3, the version that qvis reads."""
     files = {}
     for flow in flows:
         trace = {
             "title": flow.name,
+            "description": "; ".join(part for part in (about, flow.missing) if part),
             "vantage_point": {"type": "client"},
             "common_fields": {
                 "time_format": "relative",
@@ -275,7 +385,8 @@ def _qlog_events(flow: FlowStory) -> list[dict[str, Any]]:
                 "transport:packet_sent",
                 _packet(each.number, each.length + flow.header, frame),
             )
-        add(step.time_s, "recovery:metrics_updated", _qlog_metrics(step.row, flow.mss))
+        if step.is_sample:
+            add(step.time_s, "recovery:metrics_updated", _qlog_metrics(step.row, flow.mss))
     for event in flow.events:
         state = _STATES.get(event["event"])
         if state is not None:
@@ -324,9 +435,9 @@ def _qlog_metrics(row: Mapping[str, Any], mss: int) -> dict[str, Any]:
     return found
 
 
-def _flent(title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+def _flent(title: str, flows: Sequence[FlowStory], about: str) -> dict[str, bytes]:
     """Return one file of flent's format, version 4, under the name of its own test."""
-    length_s = max((flow.steps[-1].time_s for flow in flows if flow.steps), default=0.0)
+    length_s = max((flow.samples[-1].time_s for flow in flows if flow.samples), default=0.0)
     count = int(length_s / _STEP_S) + 1
     grid = [round(n * _STEP_S, 6) for n in range(count)]
     alone = len(flows) == 1
@@ -342,7 +453,7 @@ def _flent(title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
                 "tcp_cwnd": step.row["cwnd_segments"],
                 "tcp_rtt": None if step.row["srtt_s"] is None else 1e3 * step.row["srtt_s"],
             }
-            for step, rate in zip(flow.steps, _rates_of_steps(flow), strict=True)
+            for step, rate in zip(flow.samples, _rates_of_steps(flow), strict=True)
         ]
     if not alone:
         columns = list(zip(*results.values(), strict=True))
@@ -358,6 +469,7 @@ def _flent(title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
             "NAME": name,
             "DATA_FILENAME": file,
             "TITLE": title,
+            "NOTE": about,
             "TIME": moment,
             "T0": moment,
             "BATCH_TIME": moment,
@@ -381,10 +493,11 @@ def _rates(flow: FlowStory, grid: Sequence[float]) -> list[float | None]:
     """Return the rate of acknowledged data in each step of a grid, in Mbit/s."""
     rates: list[float | None] = []
     before, place, acked = 0, 0, 0
+    samples = flow.samples
     for n in range(len(grid)):
         end = grid[n] + _STEP_S
-        while place < len(flow.steps) and flow.steps[place].time_s < end:
-            acked = flow.steps[place].row["acked_bytes"] or 0
+        while place < len(samples) and samples[place].time_s < end:
+            acked = samples[place].row["acked_bytes"] or 0
             place += 1
         rates.append(8e-6 * (acked - before) / _STEP_S)
         before = acked
@@ -394,11 +507,12 @@ def _rates(flow: FlowStory, grid: Sequence[float]) -> list[float | None]:
 def _rates_of_steps(flow: FlowStory) -> Iterator[float]:
     """Yield the rate of acknowledged data over the second before each step, in Mbit/s."""
     first = 0
-    for n, step in enumerate(flow.steps):
-        while flow.steps[first].time_s < step.time_s - 1.0:
+    samples = flow.samples
+    for n, step in enumerate(samples):
+        while samples[first].time_s < step.time_s - 1.0:
             first += 1
-        span = step.time_s - flow.steps[first].time_s
-        acked = (step.row["acked_bytes"] or 0) - (flow.steps[first].row["acked_bytes"] or 0)
+        span = step.time_s - samples[first].time_s
+        acked = (step.row["acked_bytes"] or 0) - (samples[first].row["acked_bytes"] or 0)
         yield 8e-6 * acked / span if n and span > 0 else 0.0
 
 
@@ -407,13 +521,14 @@ def _sum(values: Sequence[float | None]) -> float | None:
     return sum(known) if known else None
 
 
-def _xplot(_title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+def _xplot(_title: str, flows: Sequence[FlowStory], _about: str) -> dict[str, bytes]:
     """Return a time-sequence diagram a flow, in the colours of tcptrace."""
     return {f"{flow.file}_tsg.xpl": _time_sequence(flow).encode() for flow in flows}
 
 
 def _time_sequence(flow: FlowStory) -> str:
-    lines = ["timeval double", "title", flow.name, "xlabel", "time", "ylabel", "sequence number"]
+    title = f"{flow.name} ({flow.missing})" if flow.missing else flow.name
+    lines = ["timeval double", "title", title, "xlabel", "time", "ylabel", "sequence number"]
     acked, since = 0, 0.0
     for step in flow.steps:
         now = step.time_s
@@ -435,7 +550,7 @@ def _time_sequence(flow: FlowStory) -> str:
     return "\n".join([*lines, "go", ""])
 
 
-def _ss(_title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
+def _ss(_title: str, flows: Sequence[FlowStory], _about: str) -> dict[str, bytes]:
     """Return a text a flow with the words of ``ss -ti``, as far as they are known."""
     return {f"{flow.file}.ss.txt": _sockets(flow).encode() for flow in flows}
 
@@ -443,7 +558,7 @@ def _ss(_title: str, flows: Sequence[FlowStory]) -> dict[str, bytes]:
 def _sockets(flow: FlowStory) -> str:
     lines: list[str] = []
     due = 0.0
-    for step, later in zip(flow.steps, [*flow.steps[1:], None], strict=True):
+    for step, later in zip(flow.samples, [*flow.samples[1:], None], strict=True):
         # The state at a moment is that of the last sample before it.
         ends_s = step.time_s + _SS_STEP_S if later is None else later.time_s
         due = max(due, _SS_STEP_S * math.ceil(step.time_s / _SS_STEP_S - 1e-9))
@@ -470,7 +585,7 @@ def _socket(flow: FlowStory, row: Mapping[str, Any]) -> str:
     return " ".join([flow.variant, *known])
 
 
-_WRITERS: Mapping[Format, Callable[[str, Sequence[FlowStory]], dict[str, bytes]]] = {
+_WRITERS: Mapping[Format, Callable[[str, Sequence[FlowStory], str], dict[str, bytes]]] = {
     "qlog": _qlog,
     "flent": _flent,
     "xplot": _xplot,

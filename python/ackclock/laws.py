@@ -34,7 +34,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ackclock import _core
+from ackclock import _core, identity
 from ackclock.errors import BadInput
 
 if TYPE_CHECKING:
@@ -178,6 +178,7 @@ def register_law(name: str, law: type[Growth] | Callable[[], Growth]) -> None:
     if inspect.isclass(law):
         _check(name, law)
     _core.register_law(name, law, Growth)
+    identity.note_law(name, identity.decided_by_python(law))
 
 
 def _check(name: str, law: type) -> None:
@@ -244,11 +245,15 @@ def load_law(name: str, source: str | os.PathLike[str] | int) -> None:
     """
     if isinstance(source, int):
         _core.load_law_at(name, source)
+        identity.note_law(name, None)
         return
     path = os.fspath(source)
     file, colon, chosen = path.partition(".py:")
     if colon or path.endswith(".py"):
-        register_law(name, _from_python(name, Path(f"{file}.py" if colon else path), chosen))
+        with identity.listening() as opened:
+            law = _from_python(name, Path(f"{file}.py" if colon else path), chosen)
+        register_law(name, law)
+        identity.note_law(name, identity.decided_by_python(law, opened))
         return
     try:
         _core.load_law(name, path)
@@ -259,6 +264,7 @@ def load_law(name: str, source: str | os.PathLike[str] | int) -> None:
                 "Python (.py)"
             ) from None
         raise
+    identity.note_law(name, identity.decided_by_library(Path(path)))
 
 
 def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:

@@ -39,17 +39,22 @@ def summarise(run: Run) -> dict[str, Any]:
         "sources": (run.rows("sources"), "source"),
         "crossings": (run.rows("crossings"), "flow"),
     }
+    means = _srtt_means(run, table)
     measures = dict.fromkeys(row["measure"] for part, _ in rows.values() for row in part)
 
     def of(measure: str) -> dict[str, Any]:
         told = {name: _rows_of(part, measure, key) for name, (part, key) in rows.items()}
         for row in told["flows"]:
             row.update(parts.get(row["name"], {}))
+            row["srtt_mean_over"] = means.get(row["name"])
         return told | {"sum": _sum(told["flows"])}
 
     whole = of("run")
     for row in whole["flows"]:
-        row["completion_time_s"] = _completion(objects.get(row["name"]))
+        row.update(_transfer(objects.get(row["name"])))
+    if whole["sum"] is not None:
+        rates = [row["transfer_rate_bps"] for row in whole["flows"]]
+        whole["sum"]["transfers_fairness"] = _jain(rates) if None not in rates else None
     notes = [] if run.live or run.theory else notes_on(senders)
     return {
         "title": table.get("title", ""),
@@ -92,7 +97,6 @@ def _sum(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     rates = [row["goodput_bps"] for row in flows if row["goodput_bps"] is not None]
     if len(rates) < 2:
         return None
-    squares = sum(rate * rate for rate in rates)
     counters = ("segments_sent", "segments_retransmitted", "timeouts")
     return {
         "flows": len(rates),
@@ -100,9 +104,29 @@ def _sum(flows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         "goodput_least_bps": min(rates),
         "goodput_median_bps": _median(rates),
         "goodput_most_bps": max(rates),
-        # Jain, Chiu and Hawe, DEC-TR-301, 1984: 1 if all are alike, 1/n if one has everything.
-        "fairness": sum(rates) ** 2 / (len(rates) * squares) if squares else None,
+        "fairness": _jain(rates),
         **{name: sum(row[name] or 0 for row in flows) for name in counters},
+    }
+
+
+def _jain(rates: Sequence[float]) -> float | None:
+    """Return Jain's index (DEC-TR-301, 1984): 1 if all are alike, 1/n if one has everything."""
+    squares = sum(rate * rate for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else None
+
+
+def _srtt_means(run: Run, scenario: Mapping[str, Any]) -> dict[str, str]:
+    """Return by flow over what the mean of srtt is taken: ``ACKs``, or ``time``.
+
+    The kernel is asked for its state at times, and does not tell each ACK.
+    """
+    if run.theory:
+        return {}
+    flows = scenario.get("flow", ())
+    own = {flow["name"] for flow in flows if flow.get("endpoint") == "ackclock"}
+    return {
+        row["flow"]: "ACKs" if not run.live or row["flow"] in own else "time"
+        for row in run.rows("flows")
     }
 
 
@@ -159,11 +183,15 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def _completion(objects: _Columns | None) -> float | None:
-    """Return the time that the only transfer of a flow took."""
+def _transfer(objects: _Columns | None) -> dict[str, float | None]:
+    """Return the time that the only transfer of a flow took, and its rate over that time."""
     if objects is None or _count(objects) != 1 or objects["completed_s"][0] is None:
-        return None
-    return objects["completed_s"][0] - objects["requested_s"][0]
+        return {"completion_time_s": None, "transfer_rate_bps": None}
+    took = objects["completed_s"][0] - objects["requested_s"][0]
+    return {
+        "completion_time_s": took,
+        "transfer_rate_bps": 8 * objects["bytes"][0] / took if took > 0 else None,
+    }
 
 
 def _transfers(objects: Mapping[str, _Columns]) -> list[dict[str, Any]]:

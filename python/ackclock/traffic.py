@@ -321,7 +321,7 @@ class Utilisation(Table):
     Attributes
     ----------
     target : float or str (percent, such as "1 %")
-        The share of time in which the link is to send, over the whole run.
+        The utilisation of the link over the whole run, as the table ``links`` has it.
     within : float or str (percent), default 0.01
         The distance from the target at which the search may end.
     link : str, default "bottleneck"

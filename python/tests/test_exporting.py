@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import ackclock as ac
+from ackclock import identity
 from ackclock.cli import app
+from ackclock.exporting import export
 
 RUN = CliRunner()
 
@@ -188,3 +190,49 @@ def test_ss_tells_the_state_ten_times_a_second(run: ac.Run, tmp_path: Path) -> N
     # No round trip was measured before the handshake is over.
     assert "rtt:" not in blocks[0][2]
     assert "ssthresh:" not in blocks[1][2]
+
+
+@pytest.fixture(scope="module")
+def bursts() -> ac.Run:
+    """Return a run in which half of a window of 64 segments is lost at once."""
+    scenario = ac.Scenario(
+        duration="8 s",
+        topology=ac.path("8 Mbit/s", "80 ms", "8 packet", loss="2 %"),
+        flows=[ac.Flow("cubic+iw64", name="f", app=ac.Bulk())],
+        probes=[ac.Probe(flow="f", every="change")],
+    )
+    return ac.run(scenario)
+
+
+def test_every_retransmission_of_a_simulation_is_told(bursts: ac.Run, tmp_path: Path) -> None:
+    run = bursts
+    (flow,) = (row for row in run.rows("flows") if row["measure"] == "run")
+    told: list[str] = []
+    qlog, xplot = export(run, tmp_path, ["qlog", "xplot"], told.append)
+    (found,) = json.loads(qlog.read_text(encoding="utf-8"))["traces"]
+    assert len(named(found, "transport:packet_sent")) == flow["segments_sent"]
+    lost = named(found, "recovery:packet_lost")
+    assert len(lost) == flow["segments_retransmitted"] > 60
+    red = [line for line in xplot.read_text(encoding="utf-8").splitlines()
+           if line.startswith("line") and line.endswith("red")]  # fmt: skip
+    assert len(red) == len(lost)
+    assert told == []
+    (key,) = identity.run_keys([run.scenario.to_json()])
+    assert found["description"] == f"Ackclock {ac.__version__}, run {key}"
+
+
+def test_what_samples_do_not_know_is_said(
+    bursts: ac.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = bursts
+    # A live run is known by its samples alone.
+    monkeypatch.setattr("ackclock.exporting._sends", lambda _run: None)
+    told: list[str] = []
+    (path,) = export(run, tmp_path, ["qlog"], told.append)
+    (found,) = json.loads(path.read_text(encoding="utf-8"))["traces"]
+    (flow,) = run.rows("flows")
+    missing = flow["segments_retransmitted"] - len(named(found, "recovery:packet_lost"))
+    assert missing > 0
+    says = f"{missing} of {flow['segments_retransmitted']} retransmissions are missing"
+    assert told[0].startswith(f"f: {says}")
+    assert says in found["description"]

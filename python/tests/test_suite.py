@@ -47,13 +47,24 @@ def case(**more: object) -> Case:
     ("limit", "values", "base", "verdict"),
     [
         (Limit(low=2.0), [2.0, 2.0], None, "pass"),
-        (Limit(low=2.0), [1.0, 2.0], None, "fail"),
-        (Limit(high=1.5), [1.0, 2.0], None, "pass"),
+        # Two values have an interval of 12.706 * 0.7071 |a - b| / 1.4142 = 6.353 |a - b|.
+        (Limit(low=2.0), [1.0, 2.0], None, "cannot tell"),
+        (Limit(low=2.0), [1.0, 1.1], None, "fail"),
+        (Limit(high=1.5), [1.0, 2.0], None, "cannot tell"),
+        (Limit(high=1.5), [0.8, 0.85], None, "pass"),
+        # 0.79 ± 1.43, which two seeds gave within 0.5 to 2, says nothing of either bound.
+        (Limit(low=0.5, high=2.0), [0.79 - 0.1125, 0.79 + 0.1125], None, "cannot tell"),
+        # One run has no interval.
+        (Limit(low=2.0), [3.0], None, "cannot tell"),
         # 1.1 times 2.0 is 2.2; and 0.1 more than 0.5 of it is 1.1.
-        (Limit(high=1.1, of="base"), [2.1, 2.3], 2.0, "pass"),
-        (Limit(high=1.1, of="base"), [2.3, 2.3], 2.0, "fail"),
-        (Limit(high=0.5, of="base", plus=0.1), [1.1, 1.1], 2.0, "pass"),
-        (Limit(high=2.0, of="base", at_least=0.5), [0.4, 0.4], 0.1, "pass"),
+        (Limit(high=1.1, of="base"), [2.1, 2.3], [2.0, 2.0], "cannot tell"),
+        (Limit(high=1.1, of="base"), [2.3, 2.3], [2.0, 2.0], "fail"),
+        # What a seed does to both cancels: 2.0 and 3.0 are within 1.5 times 1.9 and 2.9 by 0.85 and
+        # 1.35, 1.1 ± 3.2 with two seeds; ten have 2.262 * 0.2635 / 3.162 = 0.19.
+        (Limit(high=1.5, of="base"), [2.0, 3.0], [1.9, 2.9], "cannot tell"),
+        (Limit(high=1.5, of="base"), [2.0, 3.0] * 5, [1.9, 2.9] * 5, "pass"),
+        (Limit(high=0.5, of="base", plus=0.1), [1.1, 1.1], [2.0, 2.0], "pass"),
+        (Limit(high=2.0, of="base", at_least=0.5), [0.4, 0.4], [0.1, 0.1], "pass"),
         # A sender that never ended, and one of which nothing was measured.
         (Limit(high=9.0), [math.inf, 1.0], None, "fail"),
         (Limit(high=9.0), [math.nan], None, "fail"),
@@ -63,18 +74,28 @@ def case(**more: object) -> Case:
     ],
 )
 def test_a_limit_judges(
-    limit: Limit | None, values: list[float], base: float | None, verdict: str
+    limit: Limit | None, values: list[float], base: list[float] | None, verdict: str
 ) -> None:
-    known = [value for value in values if math.isfinite(value)]
-    mean = math.inf if math.inf in values else sum(known) / len(known) if known else math.nan
-    means = {"mine": mean} | ({} if base is None else {"base": base})
-    assert judged(case(limit=limit), "mine", values, means).verdict == verdict
+    found = {"mine": values} | ({} if base is None else {"base": base})
+    assert judged(case(limit=limit), "mine", found).verdict == verdict
+
+
+def test_what_cannot_be_told_says_how_many_seeds_would() -> None:
+    # Values of 0 and 2 have the deviation 1.414; half of it is the distance to 0.293, so that the
+    # interval of n runs has to be within 0.707: t / sqrt(n) <= 0.5. With 18 it is 2.110 / 4.243 =
+    # 0.497, with 17 it is 2.120 / 4.123 = 0.514.
+    made = judged(case(limit=Limit(low=1 - math.sqrt(0.5))), "mine", {"mine": [0.0, 2.0]})
+    assert made.judgement == "cannot tell with 2 seeds: at this spread 18 would tell"
+    alone = judged(case(limit=Limit(low=2.0)), "mine", {"mine": [3.0]})
+    assert alone.judgement == "cannot tell with 1 seed: an interval takes two or more"
+    on_it = judged(case(limit=Limit(low=1.0)), "mine", {"mine": [0.0, 2.0]})
+    assert on_it.judgement == "cannot tell with 2 seeds: the mean is on the bound"
 
 
 def test_each_run_may_have_to_keep_a_limit() -> None:
     made = case(limit=Limit(high=1.5), every=True)
-    assert judged(made, "mine", [1.0, 2.0], {"mine": 1.5}).verdict == "fail"
-    assert judged(made, "mine", [1.0, 1.4], {"mine": 1.2}).verdict == "pass"
+    assert judged(made, "mine", {"mine": [1.0, 2.0]}).verdict == "fail"
+    assert judged(made, "mine", {"mine": [1.0, 1.4]}).verdict == "pass"
 
 
 def test_a_way_by_hand() -> None:
@@ -112,7 +133,7 @@ def test_a_sender_has_its_own_limit() -> None:
     # One for BBR alone: others are reported.
     short = cases["alone-30ms"]
     assert short.limit_of("cubic") is None
-    assert judged(short, "cubic", [4.0], {"cubic": 4.0}).verdict == "no limit: reported"
+    assert judged(short, "cubic", {"cubic": [4.0]}).verdict == "no limit: reported"
 
 
 def test_media_are_given_as_the_draft_has_them() -> None:
@@ -257,7 +278,7 @@ def test_a_sender_that_no_case_takes_leaves_the_others_running() -> None:
     told: list[str] = []
     found = run_suite("quick", ["cubic", "xcp"], cases=["alone"], told=told.append)
     assert found.cell("alone", "xcp").verdict == "refused"
-    assert found.cell("alone", "cubic").verdict in ("pass", "fail")
+    assert found.cell("alone", "cubic").verdict in ("pass", "fail", "cannot tell")
     assert told == [f"alone: xcp is refused: {found.cell('alone', 'xcp').reason}"]
     with pytest.raises(ac.BadInput, match="suite: no case takes xcp: "):
         run_suite("quick", ["xcp"], cases=["alone"])
@@ -395,10 +416,11 @@ def test_a_place_that_is_none_is_refused() -> None:
 
 def test_a_live_baseline_is_live() -> None:
     made = case(limit=Limit(high=1.1, of="base"))
-    means = {"mine, live": 2.1, "base": 1.0, "base, live": 2.0}
+    found = {"mine, live": [2.1, 2.1], "base": [1.0, 1.0], "base, live": [2.0, 2.0]}
     # 1.1 times 2.0 is 2.2, and of the simulated one 1.1.
-    assert judged(made, "mine, live", [2.1, 2.1], means).verdict == "pass"
+    assert judged(made, "mine, live", found).verdict == "pass"
     # Without it there is nothing to be held against.
-    alone = judged(made, "mine, live", [2.1, 2.1], {"mine, live": 2.1, "base": 1.0})
+    del found["base, live"]
+    alone = judged(made, "mine, live", found)
     assert alone.verdict == "no limit: reported"
     assert alone.reason == "its limit is relative to base, live, which was refused"

@@ -561,3 +561,40 @@ def test_a_summary_is_of_one_run(small: ac.Scenario) -> None:
     runs = ac.simulate_many([small, dataclasses.replace(small, seed=2)])
     with pytest.raises(ac.BadInput, match="summary: expected one run, not many"):
         runs.summary()
+
+
+def test_a_finite_file_has_the_rate_of_its_transfer(
+    saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
+) -> None:
+    # 5 MB and 1 MB, each alone on a path of its own, in a run of 30 s: 1.333 and 0.267 Mbit/s over
+    # it, whose Jain's index is 1.6^2 / (2 (1.333^2 + 0.267^2)) = 0.692; but both went at nearly 10.
+    link = {"rate": "10 Mbit/s", "delay": "5 ms"}
+    ends = [("a", "b", "5 MB"), ("c", "d", "1 MB")]
+    table = {
+        "duration": "30 s",
+        "topology": {"kind": "graph",
+                     "link": [{"name": x + y, "from": x, "to": y, **link} for x, y, _ in ends]},
+        "flow": [{"name": x, "variant": "cubic", "from": x, "to": y,
+                  "app": {"kind": "bulk", "size": size}} for x, y, size in ends],
+    }  # fmt: skip
+    file = saved(table)
+    summary = ac.simulate(file).summary()
+    large, small = summary["flows"]
+    assert [row["goodput_bps"] for row in (large, small)] == pytest.approx([4e7 / 30, 8e6 / 30])
+    assert large["transfer_rate_bps"] == pytest.approx(4e7 / large["completion_time_s"])
+    assert small["transfer_rate_bps"] == pytest.approx(8e6 / small["completion_time_s"])
+    assert 8e6 < small["transfer_rate_bps"] < large["transfer_rate_bps"] < 10e6
+    assert summary["sum"]["fairness"] == pytest.approx(0.692, abs=1e-3)
+    assert summary["sum"]["transfers_fairness"] > 0.99
+    shown = ackclock("run", file).out
+    assert "goodput over the run (Mbit/s)" in shown
+    assert "rate of the transfer (Mbit/s)" in shown
+
+
+def test_the_mean_of_srtt_says_what_it_is_over() -> None:
+    flows = [ac.Flow("cubic", name="kernel"), ac.Flow("cubic", name="own", endpoint="ackclock")]
+    run = ac.simulate(ac.Scenario(ac.path("10 Mbit/s", "20 ms"), flows, duration="1 s"))
+    assert [row["srtt_mean_over"] for row in run.summary()["flows"]] == ["ACKs", "ACKs"]
+    # The kernel is looked at at times, a sender of ours in a live run tells each ACK.
+    vars(run)["live"] = {"valid": True}
+    assert [row["srtt_mean_over"] for row in run.summary()["flows"]] == ["time", "ACKs"]

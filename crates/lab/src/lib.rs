@@ -69,6 +69,11 @@ pub const fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// The version of the engine's rules, in hexadecimal digits: builds of one source have the same, and others another.
+pub const fn rules() -> &'static str {
+    env!("ACKCLOCK_RULES")
+}
+
 /// The JSON schema of a scenario, as JSON text.
 pub fn schema() -> String {
     format!("{:#}", ackclock_input::schema_of::<Scenario>())

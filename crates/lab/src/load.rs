@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use ackclock_live::read_own;
 use ackclock_sim::{Engine, LoadSearch, Meter, Scenario};
+use ackclock_tcp::growth::registered_laws;
 use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
 
+use crate::rules;
 use crate::sweep::{SweepError, simulate_plain};
-use crate::version;
 use ackclock_input::to_json;
 
 /// A scenario as it is run: with the rate of arrivals that its `utilisation` asks for.
@@ -66,8 +67,8 @@ impl Ready {
 /// A search that is done, as it is kept.
 #[derive(Debug, Deserialize, Serialize)]
 struct Found {
-    /// The version that ran it, and what it ran: a rate is that of these inputs.
-    version: String,
+    /// The engine's rules that ran it, and what it ran: a rate is that of these inputs.
+    rules: String,
     scenario: String,
     /// Connections per second, and the utilisation that it gave, of every step; the last is the answer.
     steps: Vec<(f64, f64)>,
@@ -78,7 +79,7 @@ struct Found {
 impl Found {
     fn new(scenario: String, steps: Vec<(f64, f64)>) -> Self {
         let checksum = Self::checksum(&scenario, &steps);
-        Self { version: version().to_owned(), scenario, steps, checksum }
+        Self { rules: rules().to_owned(), scenario, steps, checksum }
     }
 
     fn checksum(scenario: &str, steps: &[(f64, f64)]) -> String {
@@ -111,7 +112,10 @@ fn find_rate(
 ) -> Result<Scenario, SweepError> {
     let Some(asked) = LoadSearch::of(scenario)? else { return Ok(scenario.clone()) };
     let text = to_json(scenario);
-    let kept = cache.map(|folder| folder.join(format!("rate-{:016x}.json", key(&text))));
+    // A law of this process's may be another one the next time, under the same name.
+    let is_ours = !registered_laws().iter().any(|name| text.contains(name.as_str()));
+    let kept = cache.filter(|_| is_ours);
+    let kept = kept.map(|folder| folder.join(format!("rate-{:016x}.json", key(&text))));
     if let Some(found) = kept.as_deref().and_then(|path| read(path, &text))
         && let Some((rate, _)) = found.steps.last()
     {
@@ -134,7 +138,7 @@ fn find_rate(
 /// FNV-1a of a text: a file's name, not a proof; what the file holds is compared.
 fn key(text: &str) -> u64 {
     text.bytes()
-        .chain(version().bytes())
+        .chain(rules().bytes())
         .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
 }
 
@@ -144,7 +148,7 @@ const MOST_KEPT: u64 = 64 << 20;
 fn read(path: &Path, scenario: &str) -> Option<Found> {
     let found: Found = serde_json::from_slice(&read_own(path, MOST_KEPT).ok()?).ok()?;
     let whole = found.checksum == Found::checksum(scenario, &found.steps);
-    (found.version == version() && found.scenario == scenario && whole).then_some(found)
+    (found.rules == rules() && found.scenario == scenario && whole).then_some(found)
 }
 
 fn keep(path: &Path, found: &Found) -> Result<(), WriteError> {
@@ -160,6 +164,7 @@ fn keep(path: &Path, found: &Found) -> Result<(), WriteError> {
 mod tests {
     use super::*;
     use crate::from_json;
+    use crate::law::Growth;
     use crate::scratch::Scratch;
 
     fn scenario(utilisation: &str) -> Scenario {
@@ -203,6 +208,18 @@ mod tests {
         // Of other inputs it knows nothing.
         let other = find_rate(&scenario("0.6"), Some(&scratch), &Meter::default(), || true);
         assert_eq!(other.unwrap_err(), SweepError::Cancelled);
+    }
+
+    #[test]
+    fn the_rate_of_a_law_of_ones_own_is_searched_for_again() {
+        let scratch = Scratch::new("load-own");
+        let reno = || Box::new(ackclock_tcp::growth::Reno::default()) as Box<dyn Growth>;
+        crate::register_law("loadown", reno).unwrap();
+        let text = to_json(&scenario("0.5")).replace("newreno", "loadown");
+        let asked = from_json(&text).unwrap();
+        find_rate(&asked, Some(&scratch), &Meter::default(), || false).unwrap();
+        let again = find_rate(&asked, Some(&scratch), &Meter::default(), || true);
+        assert_eq!(again.unwrap_err(), SweepError::Cancelled);
     }
 
     #[test]

@@ -74,6 +74,13 @@ macro_rules! channels {
                     $(Self::$Kind(channel) => Described::time(&mut **channel, now, starts, size),)*
                 }
             }
+
+            /// [`Described::capacity`] of the channel.
+            pub fn capacity(&self, now: Instant) -> Option<u128> {
+                match self {
+                    $(Self::$Kind(channel) => Described::capacity(&**channel, now),)*
+                }
+            }
         }
     };
 }

@@ -65,6 +65,8 @@ pub struct Counters {
     pub marked: Volume,
     /// Dropped packets that the discipline dropped although there was room.
     pub dropped_early: Volume,
+    /// All that a channel could have sent, in bits times 10^9; `None` of a constant rate, which is used while it sends.
+    pub capacity: Option<u128>,
 }
 
 impl Counters {

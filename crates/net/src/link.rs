@@ -487,6 +487,7 @@ impl Link {
             delivered: self.left,
             queued: self.held(),
             busy: counted.busy.saturating_sub(busy_until.since(now)),
+            capacity: self.wire.channel.as_ref().and_then(|channel| channel.capacity(now)),
             ..counted
         }
     }

@@ -58,6 +58,11 @@ impl Serializer {
         self.rate
     }
 
+    /// All that a channel could have sent by `now`, in bits times 10^9; `None` of a constant rate.
+    pub fn capacity(&self, now: Instant) -> Option<u128> {
+        self.channel.as_ref().and_then(|channel| channel.capacity(now))
+    }
+
     /// The wire was idle: no fraction is owed.
     pub const fn rest(&mut self) {
         self.carry = 0;

@@ -74,6 +74,12 @@ const fn version() -> &'static str {
     ackclock_lab::version()
 }
 
+/// The version of the engine's rules: a hash of the sources that decide numbers, the same in every build of them.
+#[pyfunction]
+const fn rules() -> &'static str {
+    ackclock_lab::rules()
+}
+
 /// The kind of build, as the Makefile names it: a Cargo profile, or ``wheel``; ``unknown`` of other builds.
 #[pyfunction]
 const fn build() -> &'static str {
@@ -641,7 +647,7 @@ mod _core {
     use super::{
         BadInput, Drill, Place, RouterBench, Run, allow, altman_infer, altman_predict,
         bench_dumbbell, bench_short, build, check_scenario, closed_to_programs, drill, judge, live,
-        load_scenario, packmime, play, programs_asked, read_columns, response, simulate,
+        load_scenario, packmime, play, programs_asked, read_columns, response, rules, simulate,
         simulate_many, simulate_to, theory, version,
     };
 

@@ -188,7 +188,8 @@ pub struct LinkRow {
     pub direction: &'static str,
     /// The window's length.
     pub duration_s: f64,
-    /// The share of time in which the link was sending.
+    /// The share of time in which the link was sending; of a trace, a series of rates and a cellular channel the share of
+    /// their bits that was used, as the time between two opportunities is nobody's.
     pub utilisation: f64,
     /// Packets that came to the queue.
     pub offered_packets: u64,
@@ -238,6 +239,12 @@ impl LinkRow {
         let delivered = later.delivered.since(earlier.delivered);
         let dropped = later.dropped.since(earlier.dropped);
         let busy = later.busy.saturating_sub(earlier.busy);
+        // A packet that the window's beginning cut in two counts as a whole with its last bit.
+        let used = later.capacity.map(|later| {
+            let capacity = (later - earlier.capacity.unwrap_or(0)) as f64;
+            let carried = delivered.bytes as f64 * 8e9;
+            if capacity > 0.0 { (carried / capacity).min(1.0) } else { 0.0 }
+        });
         let waited = later.queue_delay_ns - earlier.queue_delay_ns;
         // What still waits in a scheduled queue has no delay yet.
         let delayed = delays.count() - delays_before.count();
@@ -247,7 +254,7 @@ impl LinkRow {
             link: link.to_owned(),
             direction,
             duration_s,
-            utilisation: busy.as_secs_f64() / duration_s,
+            utilisation: used.unwrap_or_else(|| busy.as_secs_f64() / duration_s),
             offered_packets: offered.packets,
             offered_bytes: offered.bytes,
             delivered_packets: delivered.packets,

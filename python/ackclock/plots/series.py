@@ -423,10 +423,13 @@ def _sequence(
         pl.col("more") > 0
     )
     if not again.is_empty():
+        # Samples know the place of the last of several segments that were sent at once.
+        count = int(again["more"].sum())
+        known = f" ({again.height} of {count} known)" if again.height < count else ""
         at = again.select(pl.coalesce("resent_at_bytes", "acked_bytes") / 1e6).to_series()
         panel.plot(
             again["time_s"].to_numpy(), at.to_numpy(),
-            ls="none", marker="|", ms=5, mew=0.9, color=COLOURS["red"], label="sent again",
+            ls="none", marker="|", ms=5, mew=0.9, color=COLOURS["red"], label=f"sent again{known}",
         )  # fmt: skip
     if events is not None and not events.is_empty():
         name = str(events["flow"].cast(pl.String)[0])

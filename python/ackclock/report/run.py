@@ -129,7 +129,7 @@ def _lead(run: Run, flows: Sequence[Mapping[str, Any]]) -> Iterator[Prose]:
     if len(rates) > 1 and sum(rates) > 0:
         # Jain's index: 1 if all have the same, 1/n if one has all.
         index = sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates))
-        said.append(f"Jain's fairness index of their goodputs is {index:.3f}")
+        said.append(f"Jain's fairness index of their goodputs over the run is {index:.3f}")
     if said:
         said[0] = said[0][:1].upper() + said[0][1:]
         yield Prose("; ".join(said) + ".")
@@ -349,7 +349,8 @@ def _sequence(
         "sequence",
         "Time-sequence",
         f"Flow {chosen}: data sent and acknowledged, and the segments that were sent again; right: "
-        "round the first loss.",
+        "round the first loss. Samples know the place of the last alone of several segments that "
+        "were sent again at one moment.",
         "sequence",
         {"sequence": shown, "sequence_events": mine},
     )

@@ -19,7 +19,8 @@ Kind: TypeAlias = Literal["published", "rule", "ours"]
 """The origin of a limit: it stands in the source; the source states a condition that is tested
 literally; it was chosen here."""
 
-Verdict: TypeAlias = Literal["pass", "fail", "no limit: reported", "refused"]
+Verdict: TypeAlias = Literal["pass", "fail", "cannot tell", "no limit: reported", "refused"]
+"""``cannot tell``: the 95 % interval of the mean reaches over a bound."""
 
 MEASURE = "suite"
 """The name of the measure that a case's scenario has."""
@@ -128,7 +129,7 @@ class Case:
     seeds
         The number of runs.
     every
-        True if each run has to keep the limit, false if their mean has to.
+        True if each run has to keep the limit, false if their mean has to, with its interval.
     note
         Differences from the source, and remarks on the number.
     needs

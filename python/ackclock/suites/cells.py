@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock.estimates import estimate
+from ackclock._words import number_of
+from ackclock.estimates import estimate, runs_for
 from ackclock.runs import Run
 from ackclock.scenario import Scenario
-from ackclock.suites.case import MEASURE, Case, Outcome, Verdict
+from ackclock.suites.case import MEASURE, Case, Limit, Outcome, Verdict
 from ackclock.suites.history import History
 
 __all__ = ["LIVE", "Cell", "cells_of", "judged", "outcomes_of"]
@@ -39,7 +40,7 @@ class Cell:
     verdict
         The verdict.
     reason
-        Why the case was refused, or has no limit here.
+        Why the case was refused, has no limit here, or cannot be told, and how many seeds would.
     """
 
     case: Case
@@ -75,6 +76,11 @@ class Cell:
         return self.shown(self.mean) + ci
 
     @property
+    def judgement(self) -> str:
+        """Return the verdict, and what it would take where the interval does not say."""
+        return f"{self.verdict} {self.reason}" if self.verdict == "cannot tell" else self.verdict
+
+    @property
     def rule(self) -> str:
         """Return the bounds in the case's unit."""
         if self.case.condition:
@@ -94,11 +100,10 @@ def cells_of(
     refused: Mapping[str, str],
 ) -> list[Cell]:
     """Return the cells of a case, from the values of its senders' runs."""
-    means = {sender: _mean(found) for sender, found in values.items()}
     return [
         Cell(case, sender, (), math.nan, None, -math.inf, math.inf, "refused", refused[sender])
         if sender in refused
-        else judged(case, sender, values[sender], means)
+        else judged(case, sender, values)
         for sender in senders
     ]
 
@@ -110,27 +115,72 @@ def _mean(values: Sequence[float]) -> float:
     return estimate(values).mean
 
 
-def judged(case: Case, sender: str, values: Sequence[float], means: Mapping[str, float]) -> Cell:
-    """Return the cell of a sender with these values; ``means`` are those of all senders."""
+def judged(case: Case, sender: str, found: Mapping[str, Sequence[float]]) -> Cell:
+    """Return the cell of a sender; ``found`` has the values of all senders."""
+    values = found[sender]
+    mean = _mean(values)
     low, high = -math.inf, math.inf
-    mean = means[sender]
     verdict: Verdict = "no limit: reported"
     reason = ""
     limit = case.limit_of(sender)
     named = None
     if limit is not None and limit.of is not None:
         named = limit.of + (LIVE if sender.endswith(LIVE) else "")
-    base = None if named is None else means.get(named)
+    base = None if named is None else found.get(named)
     if named is not None and base is None:
         reason = f"its limit is relative to {named}, which was refused"
     elif limit is not None:
-        low, high = limit.bounds(base)
-        judged = values if case.every else [mean]
-        # NaN is within no bounds.
-        good = all(low <= value <= high for value in judged)
-        verdict = "pass" if good else "fail"
+        low, high = limit.bounds(None if base is None else _mean(base))
+        if case.every or not all(map(math.isfinite, values)):
+            judged = values if case.every else [mean]
+            # NaN is within no bounds.
+            good = all(low <= value <= high for value in judged)
+            verdict = "pass" if good else "fail"
+        else:
+            verdict, reason = _of_mean(_distances(limit, values, base))
     ci = None if case.runs else estimate(values).ci
     return Cell(case, sender, tuple(values), mean, ci, low, high, verdict, reason)
+
+
+def _distances(
+    limit: Limit, values: Sequence[float], base: Sequence[float] | None
+) -> Iterator[list[float]]:
+    """Yield for each bound how far within it each run is.
+
+    Runs have the seeds of the baseline's, so that a relative bound is taken seed by seed: what a
+    seed does to both cancels.
+    """
+    of = [math.nan] * len(values) if base is None else base
+    if len(of) != len(values):
+        of = [_mean(of)] * len(values)
+    pairs = list(zip(values, of, strict=True))
+    is_relative = limit.of is not None
+    if limit.low is not None:
+        low, plus = limit.low, limit.plus
+        yield [value - (low * own + plus if is_relative else low) for value, own in pairs]
+    if limit.high is not None:
+        high, plus, least = limit.high, limit.plus, limit.at_least
+        if is_relative and high * _mean(of) + plus < least:
+            is_relative, high = False, least
+        yield [(high * own + plus if is_relative else high) - value for value, own in pairs]
+
+
+def _of_mean(distances: Iterable[Sequence[float]]) -> tuple[Verdict, str]:
+    """Return the verdict by the 95 % intervals of the mean distances from the bounds, and why."""
+    found = [estimate(each) for each in distances]
+    if any(each.mean + each.ci < 0 for each in found if each.ci is not None):
+        return "fail", ""
+    if all(each.ci is not None and each.mean >= each.ci for each in found):
+        return "pass", ""
+    count = max(each.n for each in found)
+    told = f"with {number_of(count, 'seed')}"
+    open_ones = [each for each in found if each.ci is None or each.mean < each.ci]
+    counts = [runs_for(abs(each.mean), each) for each in open_ones]
+    if any(each.ci is None for each in found):
+        return "cannot tell", f"{told}: an interval takes two or more"
+    if None in counts:
+        return "cannot tell", f"{told}: the mean is on the bound"
+    return "cannot tell", f"{told}: at this spread {max(filter(None, counts)):,} would tell"
 
 
 def outcomes_of(run: Run, scenarios: Sequence[Scenario]) -> list[Outcome]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -66,8 +65,7 @@ def not_live(case: Case) -> str:
 
 def _value(case: Case, scenario: Scenario, kept: Kept) -> float | str:
     """Return the metric of a live run that is a measurement, or why there is none."""
-    place = f"live on Linux {os.uname().release}"
-    value = kept.get(case, place, scenario)
+    value = kept.get(case, "live", scenario)
     if value is not None:
         return value
     doubts: list[str] = []
@@ -78,7 +76,7 @@ def _value(case: Case, scenario: Scenario, kept: Kept) -> float | str:
             return str(error)
         if run.live is None or run.live["valid"]:
             value = case.measure(outcomes_of(run, [scenario])[0])
-            kept.put(case, place, scenario, value)
+            kept.put(case, "live", scenario, value)
             return value
         doubts = run.live["doubts"]
     return f"no measurement in {TRIES} runs: {'; '.join(doubts)}"

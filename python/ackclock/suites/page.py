@@ -22,6 +22,7 @@ __all__ = ["build", "matrix"]
 _COLOUR = {
     "pass": COLOURS["green"],
     "fail": COLOURS["red"],
+    "cannot tell": COLOURS["orange"],
     "no limit: reported": COLOURS["grey"],
     "refused": COLOURS["pale"],
 }
@@ -86,14 +87,14 @@ def _command(found: SuiteResult, case: str | None = None) -> str:
 def _matrix(found: SuiteResult, senders: tuple[str, ...]) -> blocks.Sheet:
     def shown(cell: Cell) -> blocks.Cell:
         mark = {"pass": "good", "fail": "bad"}.get(cell.verdict, "")
-        word = {"pass": "✓ ", "fail": "✗ "}.get(cell.verdict, "")
+        word = {"pass": "✓ ", "fail": "✗ ", "cannot tell": "? "}.get(cell.verdict, "")
         return blocks.Cell(f"{word}{cell.text}", mark, cell.reason)
 
     return blocks.Sheet(
         key="matrix",
         label=f"Cases and {found.suite.subject}s",
-        caption="✓ within the limit, ✗ outside, nothing: no limit. Means with 95 % intervals; of "
-        "runs on several settings the least and the most.",
+        caption="✓ within the limit, ✗ outside, ? the interval reaches over it, nothing: no limit. "
+        "Means with 95 % intervals; of runs on several settings the least and the most.",
         heads=("case", *senders, "metric"),
         rows=tuple(
             (
@@ -139,7 +140,7 @@ def _card(found: SuiteResult, case: str, senders: tuple[str, ...]) -> tuple[bloc
                     blocks.Cell(cell.text, title=cell.reason),
                     blocks.Cell(cell.rule),
                     blocks.Cell(
-                        cell.verdict, {"pass": "good", "fail": "bad"}.get(cell.verdict, "")
+                        cell.judgement, {"pass": "good", "fail": "bad"}.get(cell.verdict, "")
                     ),
                 )
                 for cell in cells
@@ -170,7 +171,7 @@ def _limit(cells: list[Cell]) -> str:
     case = cells[0].case
     if case.limit is None and not case.own:
         return "No limit: reported."
-    every = "each run" if case.every else "the mean"
+    every = "each run" if case.every else "the interval of the mean"
     rules = dict.fromkeys(cell.rule for cell in cells if cell.rule)
     rule = "as in the table" if len(rules) > 1 else next(iter(rules), "none could be made")
     return f"Limit ({case.kind}), for {every}: {rule}."
@@ -203,8 +204,10 @@ def _cite(found: SuiteResult) -> tuple[blocks.Block, ...]:
     found_out = "; ".join(found.suite.left_out)
     return (
         blocks.Prose(
-            "The digest is a hash of every scenario, seed and of the core: the same digest gives "
-            f"the same numbers. Here it is <code>{found.digest}</code>."
+            "The digest is a hash of every scenario and seed, of the engine's rules and of the "
+            "sources of laws of one's own: the same digest gives the same numbers, whoever built "
+            "Ackclock. "
+            f"Here it is <code>{found.digest}</code>."
             + (f" Not here: {html.escape(found_out)}." if found_out else "")
         ),
         blocks.Source("BibTeX", found.bibtex()),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ackclock import _core, api
+from ackclock import _core, api, identity
 from ackclock._nearest import nearest
 from ackclock._printing import seconds_of, span
 from ackclock._words import Substrate
+from ackclock.citing import bibtex
 from ackclock.errors import BadInput
 from ackclock.scenario import Scenario
 from ackclock.suites import suite_of
@@ -48,12 +48,14 @@ class SuiteResult:
     scenarios
         The scenario of the first run of each case and sender, by their names.
     digest
-        A hash of all scenarios, of the core and of the kernel, by which a number can be cited and
-        checked.
+        A hash of the keys of all runs (scenarios, seeds, the engine's rules, laws of one's own, the
+        kernel of live ones), by which a number can be cited and checked.
     kernel
         The release of the Linux kernel that live runs had; empty without any.
     seeds
         The number of runs of each case, if it was given.
+    law_sources
+        The hash of the sources of each law of one's own among the senders.
     """
 
     suite: Suite
@@ -66,6 +68,7 @@ class SuiteResult:
     laws: tuple[str, ...] = ()
     kernel: str = ""
     seeds: int | None = None
+    law_sources: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -108,6 +111,8 @@ class SuiteResult:
             "source": self.suite.source,
             "quick": self.quick,
             "core": _core.version(),
+            "rules": identity.rules_id(),
+            "laws": dict(self.law_sources),
             "kernel": self.kernel or None,
             "digest": self.digest,
             "variants": list(self.variants),
@@ -137,17 +142,15 @@ class SuiteResult:
 
     def bibtex(self) -> str:
         """Return an entry by which the results can be cited."""
-        names = ", ".join(self.variants)
         quick = ", quick" if self.quick else ""
-        linux = f", Linux {self.kernel}" if self.kernel else ""
-        return (
-            f"@misc{{ackclock-suite-{self.suite.key}-{self.digest[:8]},\n"
-            f"  title        = {{Suite {self.suite.key}{quick}: {names}}},\n"
-            f"  author       = {{{{The Ackclock developers}}}},\n"
-            f"  howpublished = {{Ackclock {_core.version()}{linux}, scenarios and core "
-            f"{self.digest}}},\n"
-            "  note         = {Made by \\texttt{ackclock suite}}\n"
-            "}\n"
+        laws = ", ".join(f"{law}={source}" for law, source in sorted(self.law_sources.items()))
+        linux = f"Linux {self.kernel}" if self.kernel else ""
+        return bibtex(
+            f"suite-{self.suite.key}",
+            f"Suite {self.suite.key}{quick}: {', '.join(self.variants)}",
+            self.digest,
+            how=", ".join(part for part in (linux, laws and f"laws {laws}") if part),
+            note="Made by \\texttt{ackclock suite}",
         )
 
     def __repr__(self) -> str:
@@ -226,7 +229,7 @@ def run_suite(
     cells: list[Cell] = []
     firsts: dict[tuple[str, str], Scenario] = {}
     kernel = os.uname().release if "live" in on else ""
-    seen = hashlib.sha256(f"{_core.version()} {api.build_id()}{kernel}".encode())
+    decided = [_core.version(), identity.readers_id()]
     ran: Ran = {}
     last = {case.build: n for n, case in enumerate(chosen)}
     for n, case in enumerate(chosen):
@@ -240,8 +243,9 @@ def run_suite(
             for sender in every
         }
         firsts.update(_firsts(case, made))
-        for scenario in chain.from_iterable(made.values()):
-            seen.update(scenario.to_json().encode())
+        texts = [scenario.to_json() for scenario in chain.from_iterable(made.values())]
+        for place in on:
+            decided += identity.run_keys(texts, on=place, about=case.key)
         if "sim" in on:
             cells += _case(case, made, threads, ran, kept)
         if "live" in on:
@@ -260,10 +264,11 @@ def run_suite(
         quick=quick or suite.key == "quick",
         cells=tuple(cells),
         scenarios=firsts,
-        digest=seen.hexdigest()[:16],
+        digest=identity.digest(decided),
         laws=tuple(laws),
         kernel=kernel,
         seeds=seeds,
+        law_sources=identity.laws_named(" ".join(senders)),
     )
 
 

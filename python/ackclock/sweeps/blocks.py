@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import Any
 
 import polars as pl
 
-from ackclock import _core, api
+from ackclock import _core, api, identity
 from ackclock.errors import BadInput
 from ackclock.laws import load_law
 from ackclock.report.tables import parquet
@@ -25,6 +26,9 @@ __all__ = ["Block", "Part", "Worker", "as_file", "lost"]
 
 #: Live runs that were no measurement are made again so often.
 _LIVE_TRIES = 3
+#: The files and the contents of laws that this process has loaded.
+_LOADED: dict[str, tuple[str, bytes]] = {}
+_LOADING = Lock()
 
 
 @dataclass(frozen=True)
@@ -92,12 +96,16 @@ class Worker:
         self.cells = Cells(plan)
         self._values = Values(plan)
         for name, path in plan.laws.items():
-            _load_once(name, path)
+            self.load(name, path)
 
     @staticmethod
     def load(name: str, path: str) -> None:
-        """Load a law of one's own, once in a process."""
-        _load_once(name, path)
+        """Load a law of one's own, once in a process as long as its file stays as it is."""
+        content = Path(path).read_bytes()
+        with _LOADING:
+            if _LOADED.get(name) != (path, content):
+                load_law(name, path)
+                _LOADED[name] = path, content
 
     def run(self, block: Block, alive: Callable[[int], object] | None = None) -> Part:
         """Run a block; ``alive`` is called meanwhile, and ends it by what it raises."""
@@ -221,12 +229,7 @@ def as_file(frame: pl.DataFrame, plan: Plan) -> bytes:
     """Return a table of a part as Parquet, with the core and what is kept of a run."""
     about = {
         "ackclock.version": _core.version(),
-        "ackclock.core": api.build_id(),
+        "ackclock.core": identity.rules_id(),
         "ackclock.reducer": plan.reducer,
     }
     return parquet(frame, about)
-
-
-@lru_cache
-def _load_once(name: str, path: str) -> None:
-    load_law(name, path)

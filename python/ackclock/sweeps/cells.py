@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -12,14 +11,14 @@ from typing import Any
 
 import polars as pl
 
-from ackclock import _core, api
+from ackclock import _core, identity
 from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.sweeps.axes import Axis, Label, numbers
 from ackclock.sweeps.keys import Steps, place_of, put
 from ackclock.sweeps.plan import Plan
 
-__all__ = ["Cells", "Row", "identity"]
+__all__ = ["Cells", "Row", "about", "keys_of"]
 
 #: A cell: its labels by the names of axes, and its seed.
 Row = Mapping[str, Any]
@@ -99,7 +98,7 @@ class Cells:
         found: list[str] = []
         for part in self.frame.iter_slices(_AT_ONCE):
             texts = [self.text(row) for row in self.rows(part)]
-            found += identity(self.plan, texts)
+            found += keys_of(self.plan, texts)
             if told is not None:
                 told(len(found))
         return pl.Series("key", found, dtype=pl.String)
@@ -169,25 +168,14 @@ def _label(name: str, row: Row) -> Label:
     return row[name]
 
 
-def identity(plan: Plan, texts: Sequence[str]) -> list[str]:
-    """Return the hashes of scenarios, each with the core that runs it and with what is kept."""
-    about = f"{plan.on} {_core_id(plan)} {plan.reducer}"
-    found = []
-    for text, (canonical, _) in zip(texts, _core.canonical(list(texts)), strict=True):
-        content = f"{about} {text if canonical is None else canonical}"
-        found.append(hashlib.blake2b(content.encode(), digest_size=12).hexdigest())
-    return found
+def about(plan: Plan) -> str:
+    """Return what is kept of a run, and the sources that decide it."""
+    return f"{plan.reducer} {identity.readers_id()}"
 
 
-def _core_id(plan: Plan) -> str:
-    """Return the build of the core, and of laws of one's own the content of their files."""
-    laws = [f"{name}={_digest(path)}" for name, path in sorted(plan.laws.items())]
-    return " ".join([api.build_id(), *laws])
-
-
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:  # noqa: PTH123 - hashed piece by piece
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+def keys_of(plan: Plan, texts: Sequence[str]) -> list[str]:
+    """Return the keys of cells, by their scenarios."""
+    return identity.run_keys(texts, on=plan.on, about=about(plan))
 
 
 def _refusal(text: str) -> str | None:

@@ -23,7 +23,7 @@ from threading import Event
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, cast
 
-from ackclock import api
+from ackclock import identity
 from ackclock.errors import BadInput, UnfinishedError
 from ackclock.extras import needed
 from ackclock.sweeps.blocks import Block, Part, Worker, lost
@@ -120,7 +120,7 @@ def run_on_cluster(
     """
     with needed("sweep --scheduler needs", "distributed", extra="dask"):
         importlib.import_module("distributed")
-    asked = _Asked(plan.to_json(), tuple(plan.laws.items()), api.build_id())
+    asked = _Asked(plan.to_json(), tuple(plan.laws.items()), _id(plan))
     crew = _Crew()
     with ExitStack() as held:
         held.enter_context(_quiet())
@@ -236,6 +236,12 @@ def _failed(plan: Plan, crew: _Crew, block: Block, error: Exception) -> Iterator
         yield lost(plan, block, " ".join(why.split()))
 
 
+def _id(plan: Plan) -> str:
+    """Return what a worker and the one who asks have to have alike."""
+    laws = identity.laws_in(" ".join(plan.laws))
+    return f"{identity.rules_id()} {laws}".strip()
+
+
 @lru_cache(maxsize=4)
 def _worker(asked: _Asked) -> Worker:
     """Return what runs blocks of a plan, in a worker."""
@@ -245,11 +251,12 @@ def _worker(asked: _Asked) -> Worker:
 
 def _run(asked: _Asked, block: Block) -> Part:
     """Run a block in a worker."""
-    if api.build_id() != asked.core:
-        raise _OtherBuildError(
-            f"scheduler: a worker has the build {api.build_id()} of the core, expected {asked.core}"
-        )
     worker = _worker(asked)
+    if _id(worker.plan) != asked.core:
+        raise _OtherBuildError(
+            "scheduler: a worker has other rules of the engine, or another text of a law: "
+            f"{_id(worker.plan)}, expected {asked.core}"
+        )
     if worker.plan.on != "live":
         return worker.run(block)
     with _alone():

@@ -60,7 +60,7 @@ class Expression:
     text
         The expression.
     of
-        What it is, for messages.
+        The place of it in messages, such as ``where``.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def _unless_empty(of: Callable[[pl.Expr], pl.Expr]) -> Callable[[pl.Expr], pl.Ex
     return lambda it: pl.when(it.count() > 0).then(of(it))
 
 
-#: What sums rows up, of numbers.
+#: Functions that sum rows up, of numbers.
 _SUMMING: Mapping[str, Callable[[pl.Expr], pl.Expr]] = {
     "SUM": _unless_empty(pl.Expr.sum),
     "AVG": lambda it: _float(it).mean(),

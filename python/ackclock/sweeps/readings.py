@@ -23,7 +23,7 @@ from ackclock._threads import expect_threads
 from ackclock.errors import BadInput
 from ackclock.studies.framework.readings import Readings, Size
 from ackclock.sweeps.blocks import Block
-from ackclock.sweeps.cells import Row, identity, latin_hypercube
+from ackclock.sweeps.cells import Row, keys_of, latin_hypercube
 from ackclock.sweeps.local import Runs, cores, run_local
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.processes import workers
@@ -185,7 +185,7 @@ class _Bench:
 
     def run(self, stage: str, rows: Sequence[Row]) -> pl.DataFrame:
         """Return a row a cell with its values, in the order of ``rows``."""
-        keys = identity(self.plan, [self.cells.text(row) for row in rows])
+        keys = keys_of(self.plan, [self.cells.text(row) for row in rows])
         frame = self.cells.columns(rows).with_columns(pl.Series("key", keys))
         self._index.append(frame)
         left = frame.filter(pl.col("key").is_in(list(self._known)).not_())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -16,7 +16,7 @@ from ackclock._shown import html_table
 from ackclock._sql import OPENS
 from ackclock._words import number_of
 from ackclock.errors import BadInput
-from ackclock.sweeps.cells import first_line
+from ackclock.sweeps.cells import first_line, where as where_of
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Store
 
@@ -74,6 +74,16 @@ class SweepResults:
         kept = rows.select(name for name in wanted if name in rows.columns)
         return index.join(kept, on="key", how="inner", maintain_order="left")
 
+    def cells_where(self, where: str | Sequence[str]) -> pl.DataFrame:
+        """Return the cells that meet all conditions, SQL over the columns.
+
+        Raises
+        ------
+        BadInput
+            A condition that is none, or that no cell meets.
+        """
+        return _meeting(self.frame, where)
+
     @property
     def cells(self) -> int:
         """The number of cells of the plan."""
@@ -117,7 +127,16 @@ class SweepResults:
         except (pl.exceptions.PolarsError, TypeError) as error:
             raise BadInput(f"sql: {first_line(error)}") from None
 
-    def pivot(self, row: str, column: str, value: str, how: str = "mean") -> pl.DataFrame:
+    def pivot(
+        self,
+        row: str,
+        column: str,
+        value: str,
+        how: str = "mean",
+        *,
+        where: str | Sequence[str] = (),
+        over: Sequence[str] = (),
+    ) -> pl.DataFrame:
         """Return a value over two columns: a row each of the first, a column each of the second.
 
         Parameters
@@ -129,6 +148,15 @@ class SweepResults:
         how
             ``mean``, ``median``, ``min``, ``max``, ``sum``, ``std`` or ``count`` of the cells of a
             pair.
+        where
+            Conditions that cells have to meet, SQL over the columns.
+        over
+            Axes over whose values cells are brought together, besides the seeds; default: none.
+
+        Raises
+        ------
+        BadInput
+            A column that there is not, or an axis that varies within a pair and is not named.
         """
         if how not in _REDUCED:
             raise BadInput(f"pivot: `{how}` brings no cells together{nearest(how, _REDUCED)}")
@@ -138,7 +166,9 @@ class SweepResults:
         if how not in ("min", "max", "count"):
             self._expect_numbers("pivot", value)
         reduced: pl.Expr = getattr(pl.col(value).drop_nulls(), how)()
-        known = self.frame.group_by(row, column, maintain_order=True).agg(reduced)
+        frame = self.cells_where(where)
+        self._expect_named("pivot", frame, (row, column), over)
+        known = frame.group_by(row, column, maintain_order=True).agg(reduced)
         order = known[row].unique(maintain_order=True).to_frame()
         wide = known.pivot(on=column, index=row, values=value, maintain_order=True)
         return order.join(wide, on=row, how="left", maintain_order="left")
@@ -154,6 +184,9 @@ class SweepResults:
         label: str | None = None,
         factor: float = 1.0,
         title: str = "",
+        where: str | Sequence[str] = (),
+        over: Sequence[str] = (),
+        sql: str | None = None,
     ) -> Picture:
         """Return a figure of a value, by the names of columns.
 
@@ -173,6 +206,18 @@ class SweepResults:
             By how much values are multiplied, such as 1e-6 for Mbit/s.
         title
             The title.
+        where
+            Conditions that cells have to meet, SQL over the columns.
+        over
+            Axes over whose values means are taken, besides the seeds; the title names them.
+        sql
+            A question whose answer is drawn in the place of the cells.
+
+        Raises
+        ------
+        BadInput
+            A column that there is not, or an axis that varies where a mean would be taken and is
+            not named.
         """
         from ackclock import plots  # noqa: PLC0415 - only for those who draw
 
@@ -186,9 +231,16 @@ class SweepResults:
                 raise BadInput(f"plot: `{kind}` has no `{name}`")
         if not math.isfinite(factor):
             raise BadInput(f"plot: factor: {factor}, expected a finite number")
-        self._expect("plot", value, *(name for name in given.values() if name is not None))
-        self._expect_numbers("plot", value)
-        table = self.frame.filter(pl.col("status") == "ok")
+        table = self.frame if sql is None else self.sql(sql)
+        named = [name for name in given.values() if name is not None]
+        self._expect("plot", value, *named, frame=table)
+        self._expect_numbers("plot", value, table)
+        table = _meeting(table, where)
+        if "status" in table.columns:
+            table = table.filter(pl.col("status") == "ok")
+        if kind != "cdf":
+            self._expect_named("plot", table, named, over)
+            title = _with_means(title, table, named, over, every=kind == "map")
         if kind == "cdf":
             table = table.with_columns(pl.col(value).cast(pl.Float64) * factor)
             return plots.distribution(table, value=value, by=by, label=label, title=title)
@@ -244,13 +296,36 @@ class SweepResults:
         """Bring the parts of the store together; return how many there were."""
         return self.store.compact()
 
-    def _expect(self, caller: str, *names: str) -> None:
+    def _expect(self, caller: str, *names: str, frame: pl.DataFrame | None = None) -> None:
+        columns = (self.frame if frame is None else frame).columns
         for name in names:
-            if name not in self.frame.columns:
-                raise BadInput(f"{caller}: no column `{name}`{nearest(name, self.frame.columns)}")
+            if name not in columns:
+                raise BadInput(f"{caller}: no column `{name}`{nearest(name, columns)}")
 
-    def _expect_numbers(self, caller: str, name: str) -> None:
-        kind = self.frame[name].dtype
+    def _expect_named(
+        self, caller: str, frame: pl.DataFrame, named: Sequence[str], over: Sequence[str]
+    ) -> None:
+        """Refuse to bring cells together that differ in an axis nobody named."""
+        axes = [axis.name for axis in self.plan.axes if axis.name in frame.columns]
+        for name in over:
+            if name not in axes:
+                raise BadInput(f"{caller}: over: no axis `{name}`{nearest(name, axes)}")
+        for name in axes:
+            if name in named or name in over:
+                continue
+            # An axis that follows from those that are named is none of its own.
+            most = frame.group_by(named).agg(pl.col(name).n_unique())[name].max()
+            if isinstance(most, int) and most > 1:
+                level = frame[name].drop_nulls()[0]
+                chosen = f"'{level}'" if isinstance(level, str) else level
+                raise BadInput(
+                    f"{caller}: `{name}` has {frame[name].n_unique()} values, which would be "
+                    f'brought together; choose one (where: `"{name}" = {chosen}`), or say so '
+                    f"(over: `{name}`)"
+                )
+
+    def _expect_numbers(self, caller: str, name: str, frame: pl.DataFrame | None = None) -> None:
+        kind = (self.frame if frame is None else frame)[name].dtype
         if not (kind.is_numeric() or isinstance(kind, pl.Boolean | pl.Null)):
             raise BadInput(f"{caller}: the column `{name}` has texts, expected numbers")
 
@@ -267,6 +342,28 @@ class SweepResults:
         frame = self.frame.drop("key", "reason")
         rows = frame.head(_SHOWN_ROWS).to_dicts()
         return html_table(rows, frame.columns, caption=repr(self), total=frame.height)
+
+
+def _meeting(frame: pl.DataFrame, conditions: str | Sequence[str]) -> pl.DataFrame:
+    given = [conditions] if isinstance(conditions, str) else conditions
+    found = where_of(frame, given)
+    if given and found.is_empty():
+        raise BadInput("where: no cell meets all conditions")
+    return found
+
+
+def _with_means(
+    title: str, table: pl.DataFrame, named: Sequence[str], over: Sequence[str], *, every: bool
+) -> str:
+    """Return a title that names what the means are over; with ``every`` the seeds as well."""
+    seeds = table["seed"].n_unique() if "seed" in table.columns and "seed" not in named else 1
+    what = [f"{name} ({table[name].n_unique()})" for name in over]
+    if every and seeds > 1:
+        what.append(number_of(seeds, "seed"))
+    if not what:
+        return title
+    told = f"means over {', '.join(what)}"
+    return f"{title} ({told})" if title else told.capitalize()
 
 
 def results(path: str | os.PathLike[str]) -> SweepResults:

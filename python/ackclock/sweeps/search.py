@@ -18,7 +18,7 @@ from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.sweeps.axes import Axis, Label, numbers
 from ackclock.sweeps.blocks import Block, Part, Worker
-from ackclock.sweeps.cells import Cells, Row, first_line, identity, unknown_column, where
+from ackclock.sweeps.cells import Cells, Row, first_line, keys_of, unknown_column, where
 from ackclock.sweeps.keys import place_of, value_at
 from ackclock.sweeps.local import cores, run_local
 from ackclock.sweeps.methods import METHODS, NONE, Method, Point
@@ -235,7 +235,7 @@ class Judge:
             return []
         rows = [self.rows_of(setting) for setting in settings]
         flat: list[Row] = [row for of in rows for row in of]
-        keys = identity(self.plan, [self.cells.text(row) for row in flat])
+        keys = keys_of(self.plan, [self.cells.text(row) for row in flat])
         frame = self.cells.columns(flat).with_columns(pl.Series("key", keys))
         new = frame.filter(pl.col("key").is_in(list(self._known)).not_())
         if new.height:

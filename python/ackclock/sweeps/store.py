@@ -4,9 +4,9 @@
 
     DIR/plan.json                 the plan that was run last, with its scenario
     DIR/plans/DIGEST.json         every plan that was run here
-    DIR/plans/DIGEST-CORE.parquet its cells: their number, hash and settings
-    DIR/cells/core=BUILD/*.parquet   a row a cell: settings, status, values
-    DIR/tables/NAME/core=BUILD/*.parquet   tables of runs that were kept
+    DIR/plans/DIGEST-*.parquet    its cells: their number, key and settings
+    DIR/cells/core=RULES/*.parquet   a row a cell: settings, status, values
+    DIR/tables/NAME/core=RULES/*.parquet   tables of runs that were kept
 
 A part gets its name when all of it is on disk, and that of ``cells`` last: a part that is there is
 whole, and so are its tables.
@@ -25,11 +25,11 @@ from typing import Self
 
 import polars as pl
 
-from ackclock import api
+from ackclock import identity
 from ackclock.errors import BadInput
 from ackclock.report.tables import parquet
 from ackclock.sweeps.blocks import Part
-from ackclock.sweeps.cells import Cells, first_line
+from ackclock.sweeps.cells import Cells, about, first_line
 from ackclock.sweeps.plan import Plan
 from ackclock.writing import Folder, is_there, write_file
 
@@ -167,7 +167,7 @@ class Writer(Store):
     def __init__(self, path: str | os.PathLike[str], plan: Plan) -> None:
         self.path = Path(path)
         self._plan = plan
-        self._core = api.build_id()
+        self._core = identity.rules_id()
         self._folder = self.path / "cells" / f"core={self._core}"
         self._known: set[str] = set()
         self._finished: set[str] = set()
@@ -206,10 +206,25 @@ class Writer(Store):
                 return order
         return "shuffled"
 
+    def _index_path(self) -> Path:
+        """Return the place of the plan's cells with their keys, which the same things decide."""
+        plan = self._plan
+        decided = identity.digest(
+            [
+                identity.place_id(plan.on),
+                about(plan),
+                identity.laws_in(plan.to_json()),
+                *identity.files_in(plan.to_dict()),
+            ]
+        )
+        return self.path / "plans" / f"{plan.digest}-{self._core}-{decided[:8]}.parquet"
+
     def keys(self, cells: Cells, told: object = None) -> pl.DataFrame:
         """Return the cells of the plan with their hashes, which are kept beside it."""
-        path = self.path / "plans" / f"{self._plan.digest}-{self._core}{_laws(self._plan)}.parquet"
+        path = self._index_path()
         if path.is_file():
+            # The newest index of a plan is the one that is read.
+            os.utime(path)
             return _read_file(path)
         keys = cells.keys(told)  # type: ignore[arg-type]
         frame = cells.frame.with_columns(keys)
@@ -219,7 +234,7 @@ class Writer(Store):
 
     def keep_index(self, frame: pl.DataFrame) -> None:
         """Keep the cells that a search has tried, with their hashes, as those of the plan."""
-        path = self.path / "plans" / f"{self._plan.digest}-{self._core}{_laws(self._plan)}.parquet"
+        path = self._index_path()
         if path.is_file():
             known = _read_file(path).drop("cell")
             frame = pl.concat([known, frame.select(known.columns)])
@@ -357,11 +372,3 @@ def _about(part: Path) -> dict[str, str]:
     """Return what a part says of itself."""
     found = pl.read_parquet_metadata(part)
     return {key: text for key, text in found.items() if key.startswith("ackclock.")}
-
-
-def _laws(plan: Plan) -> str:
-    """Return the end of the name of an index: the content of laws of one's own."""
-    if not plan.laws:
-        return ""
-    content = [Path(path).read_bytes() for _, path in sorted(plan.laws.items())]
-    return "-" + hashlib.sha256(b" ".join(content)).hexdigest()[:8]

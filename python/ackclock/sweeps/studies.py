@@ -20,10 +20,11 @@ from typing import Any
 
 import polars as pl
 
+from ackclock import identity
 from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.studies import KEYS, STUDIES
-from ackclock.studies.framework import claims, parts, readings, reduce, simulation
+from ackclock.studies.framework import parts, readings, simulation
 from ackclock.studies.framework.readings import SIZES, Readings
 from ackclock.sweeps.axes import Axis
 from ackclock.sweeps.blocks import Block, Part, Worker, as_file
@@ -131,10 +132,8 @@ def code(key: str) -> str:
     """Return the digest of the files that decide what a reading's run finds."""
     of = readings_of(key)
     files = [of.folder / name for name in of.code]
-    files += [*sorted(of.folder.glob("predicates*.py")), of.folder / "readings.py"]
-    shared = (claims, readings, reduce, simulation)
-    files += [Path(module.__file__ or "") for module in shared]
-    return parts.digest(*files)
+    files += [*of.folder.glob("predicates*.py"), of.folder / "readings.py"]
+    return parts.digest(*identity.study_sources(files))
 
 
 class StudyWorker:

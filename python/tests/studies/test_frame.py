@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -183,3 +184,13 @@ def test_a_study_has_the_memory_that_it_needs() -> None:
     # A budget that is larger stays.
     with budget("1 MB"):
         assert ac.allow()[0] == before
+
+
+def test_a_number_near_its_bound_is_shown_with_the_digits_that_tell_them_apart() -> None:
+    above = dataclasses.replace(predicate(1.0), comparison=">", scale=1.0, unit="")
+    # 1.0035 is above 1, which three digits do not show; 1 itself is not.
+    assert above.judge([1.0035]).summary() == "1.004"
+    assert above.judge([2.0, 1.0000004]).summary() == "2 of 2; worst 1.0000004 (1)"
+    assert above.judge([2.0, 1.0]).summary() == "1 of 2; worst 1 (1)"
+    # Percents: 10.04 of at most 10.
+    assert predicate(0.1).judge([0.1004]).summary() == "10.04 %"

@@ -234,11 +234,11 @@ def test_the_store_is_read_by_duckdb_and_pandas(tmp_path: Path) -> None:
     assert len(pandas.read_parquet(tmp_path / "cells")) == 12
 
 
-def test_an_index_is_kept_and_another_build_runs_again(
+def test_an_index_is_kept_and_other_rules_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ac.sweep(plan(seeds=1), tmp_path)
-    monkeypatch.setattr("ackclock.api.build_id", lambda: "0123456789abcdef")
+    monkeypatch.setattr("ackclock.identity.rules_id", lambda: "0123456789abcdef")
     told: list[Progress] = []
     found = ac.sweep(plan(seeds=1), tmp_path, progress=told.append)
     assert told[-1].ran == 6
@@ -272,6 +272,26 @@ def test_a_damaged_file_of_a_store_is_told_by_its_name(
             "pivot: the column `status` has texts",
         ),
         (
+            lambda found: found.pivot("rtt", "seed", "goodput_bps"),
+            "pivot: `flow.a.variant` has 2 values, which would be brought together; choose one",
+        ),
+        (
+            lambda found: found.plot("map", value="goodput_bps", x="rtt", by="seed"),
+            "plot: `flow.a.variant` has 2 values",
+        ),
+        (
+            lambda found: found.plot(value="goodput_bps", x="rtt_s"),
+            "plot: `flow.a.variant` has 2 values",
+        ),
+        (
+            lambda found: found.pivot("rtt", "seed", "goodput_bps", where="rtt = '7 ms'"),
+            "where: no cell meets all conditions",
+        ),
+        (
+            lambda found: found.pivot("rtt", "seed", "goodput_bps", over=["flow.variant"]),
+            "pivot: over: no axis `flow.variant` (did you mean `flow.a.variant`?)",
+        ),
+        (
             lambda found: found.pivot("rtt", "seed", "goodput_bps", "meen"),
             "pivot: `meen` brings no cells together (did you mean `mean`?)",
         ),
@@ -291,7 +311,7 @@ def test_a_damaged_file_of_a_store_is_told_by_its_name(
             "sql: `read_csv` opens a file, expected the tables of the store",
         ),
     ],
-    ids=range(9),
+    ids=range(14),
 )
 def test_a_question_that_has_no_answer_is_told_in_a_line(
     asked: SweepResults, ask: Callable[[SweepResults], object], words: str
@@ -300,6 +320,26 @@ def test_a_question_that_has_no_answer_is_told_in_a_line(
         ask(asked)
     assert str(error.value).startswith(words)
     assert "\n" not in str(error.value)
+
+
+def test_cells_are_brought_together_over_axes_that_are_named(asked: SweepResults) -> None:
+    frame = asked.frame
+    sender = "flow.a.variant"
+    (mean,) = frame.filter(rtt="20 ms").select(pl.col("goodput_bps").mean()).row(0)
+    found = asked.pivot("rtt", "seed", "goodput_bps", over=[sender])
+    assert found.filter(rtt="20 ms").row(0)[1] == pytest.approx(mean)
+    (alone,) = frame.filter(pl.col("rtt") == "20 ms", pl.col(sender) == "reno")["goodput_bps"]
+    found = asked.pivot("rtt", "seed", "goodput_bps", where=f"\"{sender}\" = 'reno'")
+    assert found.filter(rtt="20 ms").row(0)[1] == alone
+    figure = asked.plot("map", value="goodput_bps", x="rtt", by="seed", over=[sender])
+    assert figure.axes[0].get_title(loc="left") == f"Means over {sender} (2)"
+    # A numeric column of an axis stands for it.
+    asked.plot(value="goodput_bps", x="rtt_s", by=sender)
+    made = asked.plot(
+        value="half", x="rtt_s", by=sender, sql="SELECT *, goodput_bps / 2 AS half FROM cells"
+    )
+    heights = made.axes[0].lines[0].get_ydata()
+    assert max(heights) <= float(frame["goodput_bps"].max() or 0) / 2
 
 
 def test_a_key_that_no_scenario_has_is_told_with_its_file(tmp_path: Path) -> None:

@@ -105,6 +105,10 @@ impl Described for Cellular {
     fn time(&mut self, now: Instant, starts: Instant, size: u64) -> Duration {
         self.0.time(now, starts, size)
     }
+
+    fn capacity(&self, now: Instant) -> Option<u128> {
+        Some(self.0.capacity(now))
+    }
 }
 
 #[expect(

@@ -45,4 +45,10 @@ pub trait Described: Clone + Debug + Sized {
     /// The time that a packet of `size` bytes spends on the channel: it came at `now`, behind others that leave by
     /// `starts`.
     fn time(&mut self, now: Instant, starts: Instant, size: u64) -> Duration;
+
+    /// All that a sender that never rests could have sent by `now`, in bits times 10^9; `None` where it depends on the
+    /// packets, so that the time in use says how far the channel is used.
+    fn capacity(&self, _: Instant) -> Option<u128> {
+        None
+    }
 }

@@ -9,6 +9,7 @@ use ackclock_units::{Duration, Instant};
 /// Bytes that leave at one opportunity.
 pub(super) const BYTES: u64 = 1500;
 pub(super) const MILLI: u64 = 1_000_000;
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
 /// Opportunities, at whole milliseconds, over and over.
 #[derive(Clone, Debug)]
@@ -64,6 +65,14 @@ impl Opportunities {
         while self.at() < now {
             self.advance();
         }
+    }
+
+    /// The bits of all opportunities by `now`, times 10^9.
+    pub(super) fn capacity(&self, now: Instant) -> u128 {
+        let ms = now.as_nanos() / MILLI;
+        let passed = self.times_ms.partition_point(|time| *time <= ms % self.period_ms);
+        let rounds = u128::from(ms / self.period_ms) * self.times_ms.len() as u128;
+        (rounds + passed as u128) * u128::from(8 * BYTES) * NANOS_PER_SECOND
     }
 
     /// The time that a packet of `size` bytes spends on the channel: it came at `now`, behind others that leave by
@@ -135,6 +144,22 @@ mod tests {
         assert_eq!(departures(&[5, 10, 12, 20], &[(0, 1500), (20_001, 1500)]), [5, 20_005]);
         // Twice in one millisecond.
         assert_eq!(departures(&[3, 3, 4], &[(0, 1500); 3]), [3, 3, 4]);
+    }
+
+    #[test]
+    fn what_the_opportunities_carry_is_counted_whoever_comes() {
+        // Four of 12,000 bits in each period of 20 ms: none before 5 ms, one from then on, four by 20 ms, five at 25 ms.
+        let channel = Opportunities::new(vec![5, 10, 12, 20]).unwrap();
+        let bits = |now: Instant| channel.capacity(now) / NANOS_PER_SECOND;
+        let just_before = Instant::from_nanos(5 * MILLI - 1);
+        assert_eq!(
+            [just_before, at(5), at(19), at(20), at(24), at(25)].map(bits),
+            [0, 12_000, 36_000, 48_000, 48_000, 60_000]
+        );
+        // That at 0 is there once a period, beside that of the end: at 0, 10, 10, 20, 20 ms.
+        let channel = Opportunities::new(vec![0, 10]).unwrap();
+        let bits = |ms: u64| channel.capacity(at(ms)) / NANOS_PER_SECOND;
+        assert_eq!([0, 9, 10, 19, 20].map(bits), [12_000, 12_000, 36_000, 36_000, 60_000]);
     }
 
     #[test]

@@ -153,6 +153,15 @@ impl Described for Rates {
             self.advance();
         }
     }
+
+    fn capacity(&self, now: Instant) -> Option<u128> {
+        let (rounds, rest) = (now.as_nanos() / self.period, now.as_nanos() % self.period);
+        let ends = self.steps.iter().skip(1).map(|(at, _)| *at).chain([self.period]);
+        let begun = self.steps.iter().zip(ends).take_while(|((at, _), _)| *at < rest);
+        let of_rest: u128 =
+            begun.map(|((at, rate), end)| u128::from(*rate) * u128::from(end.min(rest) - at)).sum();
+        Some(u128::from(rounds) * self.of_period + of_rest)
+    }
 }
 
 impl Rates {
@@ -217,6 +226,16 @@ mod tests {
             sent(&mut wire, Instant::from_nanos(29_500_000), 1500),
             Duration::from_millis(21)
         );
+    }
+
+    #[test]
+    fn what_the_series_holds_is_counted_whoever_comes() {
+        // 10 ms of 1 Mbit/s are 10,000 bits, 10 ms of nothing none, 10 ms of 2 Mbit/s 20,000: 30,000 in a period.
+        let wire = series(&[(0, 1_000_000), (10, 0), (20, 2_000_000)], 30);
+        let bits = |at: u64| wire.capacity(ms(at)).unwrap() / NANOS_PER_SECOND;
+        assert_eq!([0, 5, 10, 15, 20, 25, 30, 95].map(bits), [
+            0, 5_000, 10_000, 10_000, 10_000, 20_000, 30_000, 95_000
+        ]);
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub enum UtilisationSpec {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UtilisationFull {
-    /// The share of time in which the link is to send, over the whole run.
+    /// The utilisation of the link over the whole run, as the table `links` has it.
     #[serde(deserialize_with = "ackclock_units::share::read")]
     #[schemars(with = "ackclock_units::share::Share")]
     pub target: f64,

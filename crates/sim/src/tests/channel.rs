@@ -1,6 +1,7 @@
 //! Links whose rate is not one number, and losses in bursts, over whole paths.
 
 use super::{Run, run};
+use crate::records::LinkRow;
 
 fn scenario(bottleneck: &str, duration: &str) -> String {
     format!(
@@ -46,6 +47,44 @@ fn a_flow_gets_what_a_trace_delivers() {
     let run = run(&scenario(&trace, "25 s"));
     let goodput = late_goodput(&run);
     assert!((goodput / 1.168e6 - 1.0).abs() < 0.01, "{goodput}");
+}
+
+#[test]
+fn utilisation_is_what_was_carried_of_what_could_have_been() {
+    // A window of 20 segments (29,200 of 30,000 bytes) goes round in 40 ms, 1 ms on the link, 1 ms in which an ACK waits
+    // for the second segment, and what is left to an opportunity: 42 to 44 ms, 454 to 476 packets a second. 12 Mbit/s
+    // are 1000, and so are one opportunity a millisecond, two in every other one, and a series whose mean is that. A
+    // link that never changes is in use for as much of the time.
+    let held = r#""tcp": {"receive_window": "30 kB"}"#;
+    let used = |channel: &str| {
+        let fast = format!(r#""rate": "12 Mbit/s"{channel}"#);
+        let text = scenario(&fast, "20 s")
+            .replace(r#", "channel": {"kind": "wifi"}"#, "")
+            .replace(r#""variant": "cubic""#, &format!(r#""variant": "cubic", {held}"#));
+        let run = run(&text);
+        let of = |row: &&LinkRow| row.measure == "late" && row.link == "bottleneck";
+        let row = run.links.iter().find(of).unwrap();
+        let share = row.delivered_packets as f64 / (1000.0 * row.duration_s);
+        assert!((row.utilisation - share).abs() < 1e-3, "{row:?}");
+        row.utilisation
+    };
+    let plain = used("");
+    let trace = used(r#", "channel": {"kind": "trace", "times_ms": [1]}"#);
+    let pairs = used(r#", "channel": {"kind": "trace", "times_ms": [2, 2]}"#);
+    let rates = used(
+        r#", "channel": {"kind": "rates", "series": [
+            {"at": "0 s", "rate": "18 Mbit/s"}, {"at": "1 ms", "rate": "6 Mbit/s"}]}"#,
+    );
+    for found in [plain, trace, pairs, rates] {
+        assert!((0.454..0.4765).contains(&found), "{plain} {trace} {pairs} {rates}");
+    }
+    // A flow that is not held uses nearly all; what is missing are a few times in which the queue was empty.
+    let full = run(&scenario(
+        r#""rate": "12 Mbit/s", "channel": {"kind": "cellular", "period": "20 s"}"#,
+        "20 s",
+    ));
+    let late = full.links.iter().find(|l| l.measure == "late" && l.link == "bottleneck").unwrap();
+    assert!((0.95..=1.0).contains(&late.utilisation), "{late:?}");
 }
 
 #[test]

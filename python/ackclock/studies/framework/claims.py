@@ -85,6 +85,18 @@ class Predicate(Generic[R]):
             return "none"
         return f"{plain(value * self.scale)} {self.unit}".rstrip()
 
+    def show_beside_bound(self, value: float) -> str:
+        """Return a value with as many digits as it takes to differ from the bound, if it does."""
+        text = self.show(value)
+        if text != self.show(self.tolerance) or value == self.tolerance:
+            return text
+        return next(
+            f"{told} {self.unit}".rstrip()
+            for digits in range(3, 19)
+            if float(told := f"{value * self.scale:.{digits}g}")
+            != float(f"{self.tolerance * self.scale:.{digits}g}")
+        )
+
     @property
     def rule(self) -> str:
         """The comparison and its tolerance in a few characters."""
@@ -126,7 +138,7 @@ class PartResult:
         if not self.observations:
             return "nothing was measured"
         worst = self.worst
-        show = self.predicate.show
+        show = self.predicate.show_beside_bound
         if len(self.observations) == 1:
             return show(self.observations[0].value)
         text = f"{sum(self.passed)} of {len(self.passed)}"

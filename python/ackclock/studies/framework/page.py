@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
+from ackclock.citing import bibtex
 from ackclock.plots.style import rendered
 from ackclock.report.figures import drawing
-from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, Verdicts
+from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, Source, Verdicts
 from ackclock.studies.framework.claims import ClaimResult, R, Study
 from ackclock.studies.framework.found import Found, found_in
 from ackclock.studies.framework.report import FigureSpec, count
@@ -101,6 +102,29 @@ class PageContext(Generic[R]):
                 ),
             ),
         )
+
+
+def cited(page: Page, study: Study, runs: str, *, quick: bool) -> Page:
+    """Return a study's page with an entry by which it can be cited: ``runs`` is their digest."""
+    entry = bibtex(
+        f"study-{study.key}",
+        f"{study.title}, run again" + (" with few seeds" if quick else ""),
+        runs,
+        note=f"Made by \\texttt{{ackclock reproduce {study.key}{' --quick' if quick else ''}}}",
+    )
+    cite = Section(
+        "cite",
+        "How to cite",
+        [
+            Prose(
+                "Cite the paper, and these runs of it. The digest is one of every scenario and "
+                "seed, of the engine's rules and of the study's code: the same digest gives the "
+                "same numbers."
+            ),
+            Source("BibTeX", entry),
+        ],
+    )
+    return replace(page, sections=(*page.sections, cite))
 
 
 def readings_section(found: Found) -> Section:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import ackclock as ac
+from ackclock import identity
 from ackclock.extras import REPORT, need
 from ackclock.studies.framework.claims import Claim, ClaimResult, Study
 
@@ -86,9 +87,9 @@ class ByName(Generic[P]):
 class Definition(Generic[P, T]):
     """The definition of a study.
 
-    ``code`` are the files of its folder that decide what a part holds: with another text of theirs
-    a finished part is not taken for finished. A figure names the parts that it needs by their whole
-    names, or by what comes before the first ``-``.
+    ``code`` are the files of its folder that decide what a part holds, with all that they import of
+    studies: with another text of theirs a finished part is not taken for finished. A figure names
+    the parts that it needs by their whole names, or by what comes before the first ``-``.
 
     ``then`` are parts that can be named only when those of ``parts`` are finished.
     """
@@ -138,7 +139,7 @@ class Definition(Generic[P, T]):
         from ackclock.plots.style import rendered  # noqa: PLC0415
         from ackclock.report import render  # noqa: PLC0415 - slow imports
         from ackclock.report.figures import stage_data, stage_files  # noqa: PLC0415
-        from ackclock.studies.framework.page import PageContext  # noqa: PLC0415
+        from ackclock.studies.framework.page import PageContext, cited  # noqa: PLC0415
         from ackclock.studies.framework.parts import (  # noqa: PLC0415
             Ledger,
             PartStore,
@@ -157,11 +158,12 @@ class Definition(Generic[P, T]):
         def needed(parts: list[Part]) -> list[Part]:
             return [part for part in parts if wanted is None or _is_needed(part.name, wanted)]
 
-        code = digest(*(self.folder / name for name in self.code), *_SHARED)
-        store = PartStore(out / "parts", digest(ac.__version__, ac.build_id(), code), metadata)
+        code = digest(*identity.study_sources(self.folder / name for name in self.code))
+        store = PartStore(out / "parts", digest(identity.rules_id(), code), metadata)
         ledger = Ledger(out / "data" / "cost.parquet", threads)
         try:
-            first = run_parts(needed(self.parts(plan, threads)), store, ledger, console)
+            parts = needed(self.parts(plan, threads))
+            first = run_parts(parts, store, ledger, console)
             second = needed(self.then(plan, first, threads)) if wanted != () else []
             found = {**first, **run_parts(second, store, ledger, console)} if second else first
         except KeyboardInterrupt:
@@ -184,6 +186,8 @@ class Definition(Generic[P, T]):
             shown: Study = import_module(f"ackclock.studies.{self.key}").STUDY
             context = PageContext(shown, judged, drawn, self.figures, ac.__version__, plan.quick)
             page = self.build(results, context)
+            runs = identity.digest(store.path(part).name for part in [*parts, *second])
+            page = cited(page, shown, runs, quick=plan.quick)
             if self.live is not None:
                 page = self.live.added(page, self.key, out, quick=quick)
             for key, made in context.rendered.items():
@@ -195,9 +199,6 @@ class Definition(Generic[P, T]):
 
 LIVE = "live"
 """The figure that is made on real packets."""
-
-_SHARED = tuple(Path(__file__).with_name(f"{name}.py") for name in ("simulation", "reduce"))
-"""What decides the parts of every study."""
 
 
 def _is_needed(part: str, names: tuple[str, ...]) -> bool:

@@ -61,6 +61,7 @@ impl Link {
             queued: taken.since(left),
             lost,
             busy,
+            capacity: self.serializer.capacity(now),
             queue_delay_ns,
             ..counted
         }
