@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock._sql import OPENS
 from ackclock.errors import BadInput
 from ackclock.serve.folder import OutsideError, Served
 from ackclock.serve.sweeps import check_plan
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["about", "rows"]
 
 _MOST_ROWS = 500
-_QUERY = re.compile(r"\bselect\b", re.IGNORECASE)
 
 
 def _read(served: Served, path: Path) -> SweepResults:
@@ -77,17 +74,12 @@ def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict
     BadInput
         There is no such table, or the condition is none.
     """
-    import polars as pl  # noqa: PLC0415 - as above
+    from ackclock.sweeps.expressions import Expression  # noqa: PLC0415 - as above
 
     found = _read(served, path)
     frame = found.frame if table == "cells" else found.table(table)
     if where.strip():
-        if _QUERY.search(where) or OPENS.search(where):
-            raise BadInput("where: expected a condition over the columns, without a query")
-        try:
-            frame = frame.filter(pl.sql_expr(where))
-        except (pl.exceptions.PolarsError, TypeError) as error:
-            raise BadInput(f"where: {_first_sentence(error)}") from None
+        frame = frame.filter(Expression(where, "where").condition(frame.schema))
     shown = frame.slice(begin, _MOST_ROWS)
     return {
         "columns": shown.columns,
@@ -95,14 +87,6 @@ def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict
         "begin": begin,
         "of": frame.height,
     }
-
-
-def _first_sentence(error: Exception) -> str:
-    """Return what an error says; where its first line is a heading, its last line too."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
 
 
 def _plain(cell: object) -> object:

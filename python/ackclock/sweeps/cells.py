@@ -15,6 +15,7 @@ from ackclock import _core, identity
 from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.sweeps.axes import Axis, Label, numbers
+from ackclock.sweeps.expressions import Expression
 from ackclock.sweeps.keys import Steps, place_of, put
 from ackclock.sweeps.plan import Plan
 
@@ -261,31 +262,10 @@ def latin_hypercube(count: int, axes: int, seed: int) -> list[tuple[float, ...]]
 
 
 def where(settings: pl.DataFrame, conditions: Sequence[str]) -> pl.DataFrame:
-    """Return the settings that meet all conditions, which are SQL over their columns."""
+    """Return the settings that meet all conditions, which are expressions over their columns."""
     for condition in conditions:
-        settings = settings.filter(_condition(condition, settings))
+        settings = settings.filter(Expression(condition, "where").condition(settings.schema))
     return settings
-
-
-def _condition(text: str, settings: pl.DataFrame) -> pl.Expr:
-    known = [name for name in settings.columns if name]
-    try:
-        expression = pl.sql_expr(text)
-        kind = settings.clear().select(expression.alias("condition")).schema["condition"]
-    except pl.exceptions.ColumnNotFoundError as error:
-        word = unknown_column(error)
-        raise BadInput(f"where: `{text}`: unknown column `{word}`{nearest(word, known)}") from None
-    except (pl.exceptions.PolarsError, TypeError) as error:
-        raise BadInput(f"where: `{text}`: {first_line(error)}") from None
-    if kind != pl.Boolean:
-        raise BadInput(f'where: `{text}` is no condition, expected one such as "rate_bps" > 1e6')
-    return expression
-
-
-def unknown_column(error: Exception) -> str:
-    """Return the name of the column that there is not."""
-    text = str(error)
-    return text.split('"')[1] if text.count('"') >= 2 else text.splitlines()[0]
 
 
 def first_line(error: Exception) -> str:

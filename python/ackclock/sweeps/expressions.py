@@ -564,30 +564,37 @@ class _Reader:
                 f"{self.of}: `{self.text}`: {name} sums rows up, expected an expression of one row"
             )
         self.may_sum = False
-        if name == "COUNT":
-            found = self.counted()
-        else:
-            node = self.expression()
-            at: Decimal | int | None = None
-            if name == "QUANTILE_CONT":
-                self.expect(",")
-                at = self.signed().number
-                if at is None or not 0 <= at <= 1:
-                    self.refuse("a share from 0 to 1")
-            self.expect(")")
-            found = self.sum_of(name, node, at)
-        self.may_sum = True
-        return replace(found, rows=False)
-
-    def counted(self) -> _Node:
-        if self.take("*"):
-            self.expect(")")
-            return _Node(pl.len().cast(pl.Int64), "number")
-        distinct = self.take("DISTINCT")
-        node = self.expression()
+        of_all = name == "COUNT" and self.take("*") is not None
+        distinct = name == "COUNT" and not of_all and self.take("DISTINCT") is not None
+        node = _number(1) if of_all else self.expression()
+        at: Decimal | int | None = None
+        if name == "QUANTILE_CONT":
+            self.expect(",")
+            at = self.signed().number
+            if at is None or not 0 <= at <= 1:
+                self.refuse("a share from 0 to 1")
         self.expect(")")
-        expr = node.expr.drop_nulls().n_unique() if distinct else node.expr.count()
-        return _Node(expr.cast(pl.Int64), "number")
+        chosen = self.filtered()
+        self.may_sum = True
+        if of_all:
+            counted = pl.len() if chosen is None else chosen.sum()
+            return _Node(counted.cast(pl.Int64), "number")
+        if chosen is not None:
+            node = replace(node, expr=node.expr.filter(chosen))
+        if name == "COUNT":
+            known = node.expr.drop_nulls()
+            return _Node((known.n_unique() if distinct else known.len()).cast(pl.Int64), "number")
+        return self.sum_of(name, node, at)
+
+    def filtered(self) -> pl.Expr | None:
+        """Return the condition of `FILTER (WHERE ...)`, which chooses the rows of one sum."""
+        if not self.take("FILTER"):
+            return None
+        self.expect("(")
+        self.expect("WHERE")
+        found = self.of_kind(self.expression(), "truth", "FILTER")
+        self.expect(")")
+        return found
 
     def sum_of(self, name: str, node: _Node, at: Decimal | int | None) -> _Node:
         if name in _PICKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,10 +12,10 @@ import polars as pl
 
 from ackclock._nearest import nearest
 from ackclock._shown import html_table
-from ackclock._sql import OPENS
 from ackclock._words import number_of
 from ackclock.errors import BadInput
-from ackclock.sweeps.cells import first_line, where as where_of
+from ackclock.sweeps.asking import ask
+from ackclock.sweeps.cells import where as where_of
 from ackclock.sweeps.plan import Plan
 from ackclock.sweeps.store import Store
 
@@ -38,8 +37,6 @@ _NEEDED: Mapping[Plot, tuple[str, ...]] = {
 _TAKEN: Mapping[Plot, tuple[str, ...]] = {
     "lines": ("x", "by"), "map": ("x", "by"), "cdf": ("by",), "panels": ("x", "by", "panel"),
 }  # fmt: skip
-#: A question reads, and reads the tables of the store alone.
-_QUESTION = re.compile(r"\s*(select|with|from|show|explain)\b", re.IGNORECASE)
 _SHOWN_ROWS = 20
 
 
@@ -115,17 +112,8 @@ class SweepResults:
         BadInput
             The question is none, or names a column that there is not.
         """
-        if not _QUESTION.match(query):
-            raise BadInput("sql: expected a question, such as `SELECT * FROM cells`")
-        opens = OPENS.search(query)
-        if opens is not None:
-            raise BadInput(f"sql: `{opens[1]}` opens a file, expected the tables of the store")
-        tables: dict[str, Any] = {name: self.table(name) for name in self.store.names()}
-        try:
-            with pl.SQLContext({"cells": self.frame, **tables}, eager=True) as context:
-                return context.execute(query)
-        except (pl.exceptions.PolarsError, TypeError) as error:
-            raise BadInput(f"sql: {first_line(error)}") from None
+        tables = {name: self.table(name) for name in self.store.names()}
+        return ask(query, {"cells": self.frame, **tables})
 
     def pivot(
         self,

@@ -18,7 +18,8 @@ from ackclock._nearest import nearest
 from ackclock.errors import BadInput
 from ackclock.sweeps.axes import Axis, Label, numbers
 from ackclock.sweeps.blocks import Block, Part, Worker
-from ackclock.sweeps.cells import Cells, Row, first_line, keys_of, unknown_column, where
+from ackclock.sweeps.cells import Cells, Row, keys_of, where
+from ackclock.sweeps.expressions import Expression
 from ackclock.sweeps.keys import place_of, value_at
 from ackclock.sweeps.local import cores, run_local
 from ackclock.sweeps.methods import METHODS, NONE, Method, Point
@@ -350,15 +351,8 @@ def score_of(goal: Goal, columns: Mapping[str, Any]) -> float:
         The expression names a column that there is not.
     """
     frame = pl.DataFrame({name: [value] for name, value in columns.items()})
-    try:
-        (found,) = frame.select(pl.sql_expr(goal.score).cast(pl.Float64).alias("score"))["score"]
-    except pl.exceptions.ColumnNotFoundError as error:
-        word = unknown_column(error)
-        raise BadInput(
-            f"search: `{goal.score}`: no column `{word}`{nearest(word, columns)}"
-        ) from None
-    except (pl.exceptions.PolarsError, TypeError) as error:
-        raise BadInput(f"search: `{goal.score}`: {first_line(error)}") from None
+    (found,) = frame.select(Expression(goal.score, "search").over(frame.schema).cast(pl.Float64))
+    (found,) = found
     return NONE if found is None or not math.isfinite(found) else float(found)
 
 

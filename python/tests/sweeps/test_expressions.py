@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
 import ackclock as ac
+from ackclock.sweeps.asking import ask
 from ackclock.sweeps.expressions import Expression, Question
 
 ROWS = pl.DataFrame(
@@ -117,6 +119,9 @@ def test_a_random_expression_is_what_duckdb_says(seed: int) -> None:
         # Sorted 0, 2, 2, 3, 7: a quarter of the way lies on the second.
         ("QUANTILE_CONT(seeds, 0.25)", 2.0),
         ("MIN(sender)", ""),
+        # The true rows are 1, 4 and 5, with 3, 7 and 2 seeds.
+        ("SUM(seeds) FILTER (WHERE ok)", 12),
+        ("COUNT(*) FILTER (WHERE ok) + COUNT(sender) FILTER (WHERE NOT ok)", 3 + 2),
     ],
 )
 def test_an_expression_has_this_value(text: str, value: object) -> None:
@@ -175,3 +180,35 @@ def test_a_value_names_its_table_and_its_rows() -> None:
         Question.read("SUM(a) FROM 'F'", "values.x")
     with pytest.raises(ac.BadInput, match="expected `WHERE` or the end"):
         Question.read("SUM(a) FROM flows GROUP BY b", "values.x")
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("SELECT * FROM read_csv('{file}')", "file system operations are disabled"),
+        ("SELECT * FROM read_csv/**/('{file}')", "file system operations are disabled"),
+        ("SELECT * FROM '{file}'", "file system operations are disabled"),
+        ("SELECT 1; COPY cells TO '{file}'", "file system operations are disabled"),
+        ("SELECT 1; SET enable_external_access = true", "configuration has been locked"),
+        ("SELECT nope FROM cells", "nope"),
+        ("COPY cells TO '{file}'", "expected a question"),
+        ("", "expected a question"),
+    ],
+)
+def test_a_question_in_sql_opens_no_file(query: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "file.csv"
+    file.write_text("a\n1\n", encoding="utf-8")
+    with pytest.raises(ac.BadInput, match=says) as refused:
+        ask(query.replace("{file}", str(file)), {"cells": ROWS})
+    assert "\n" not in str(refused.value)
+    assert file.read_text(encoding="utf-8") == "a\n1\n"
+
+
+def test_a_question_in_sql_is_answered() -> None:
+    found = ask('SELECT sender, "link.rate" AS r FROM cells WHERE ok ORDER BY r', {"cells": ROWS})
+    # The rows 1, 4 and 5 of six are true.
+    assert found.to_dicts() == [
+        {"sender": "cubic", "r": 1},
+        {"sender": "it's", "r": 4},
+        {"sender": "", "r": 5},
+    ]
