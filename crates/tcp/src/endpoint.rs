@@ -319,6 +319,21 @@ impl Endpoint {
         self.handle_slowly(now, segment, ip, options);
     }
 
+    /// A packet of several segments with `size` of payload each arrives, as receive offload joins them: it is
+    /// acknowledged as one.
+    pub fn handle_joined(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        size: u32,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) {
+        self.receiver.expect_joined(size);
+        self.handle(now, segment, ip, options);
+        self.receiver.expect_joined(0);
+    }
+
     fn handle_slowly(
         &mut self,
         now: Instant,
