@@ -296,7 +296,7 @@ impl Endpoint {
         if self.state == State::Established
             && segment.flags == Flags::ACK
             && self.receiver.expects(segment.seq, segment.payload())
-            && !self.timestamps.is_old(segment)
+            && self.timestamps.are_current(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
             && (self.jump.is_none() || self.jump_sleeps(options))
