@@ -183,7 +183,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
             frozenset(
                 {
                     *("addresses", "beside", "content", "feed", "file_name", "header"),
-                    *("limits", "options", "wall_clock", "windows"),
+                    *("limits", "offload", "options", "wall_clock", "windows"),
                 }
             ),
             frozenset(),
@@ -203,7 +203,7 @@ MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = 
         # The path is told the time, and knows no device.
         "path": (frozenset({"path"}), frozenset({"base"})),
         "ports": (
-            frozenset({"devices", "offload", "port", "userspace_host"}),
+            frozenset({"devices", "port", "userspace_host"}),
             frozenset({"base", "machine", "records", "sys"}),
         ),
         # The driver of the path knows neither the report nor the rows.

@@ -191,7 +191,7 @@ def judge(
         Path | None,
         typer.Option(metavar="FOLDER", help="Write a script for every unexpected difference."),
     ] = None,
-    windows: Annotated[bool, typer.Option("--windows", help="Compare the windows, too.")] = False,
+    windows: Annotated[bool, typer.Option(help="Compare the windows, too.")] = True,
     as_json: AsJson = False,
 ) -> None:
     """Compare our end point with this machine's kernel, case by case (root).

@@ -79,7 +79,7 @@ def judge(
     grid: bool = True,
     random: int = 1000,
     seed: int = 1,
-    windows: bool = False,
+    windows: bool = True,
     out: str | os.PathLike[str] | None = None,
     at_once: int | None = None,
 ) -> Judgement:
@@ -97,7 +97,7 @@ def judge(
     seed
         The seed of the random cases.
     windows
-        True if windows are compared, too.
+        True if windows are compared, too, in bytes: no case scales them.
     out
         A folder for the scripts of differences that are not meant.
     at_once

@@ -13,7 +13,7 @@ use crate::netlink::{DeviceCounters, Netlink};
 use crate::offload::{Incoming, Outgoing};
 use crate::options::PortKind;
 use crate::port::Port;
-use crate::sys;
+use crate::sys::{self, TunPackets};
 
 /// The device's name in its host's namespace.
 const DEVICE: &str = "ackclock0";
@@ -37,7 +37,8 @@ pub fn open(
         PortKind::Tun => {
             let offload = segments > 1;
             let (file, device, netlink) = host.within(|| {
-                let file = sys::tun(DEVICE, offload)?;
+                let file =
+                    sys::tun(DEVICE, if offload { TunPackets::Large } else { TunPackets::Plain })?;
                 let mut netlink = Netlink::open()?;
                 let device = netlink.device(DEVICE)?;
                 netlink.set_up(device, mtu, segments)?;

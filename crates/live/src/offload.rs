@@ -81,6 +81,24 @@ impl Layout {
         packet[self.ip + 16..self.ip + 18].copy_from_slice(&checksum.to_be_bytes());
     }
 
+    /// Writes the header of a packet that is made of segments with `size` of payload each, and what the packet has to
+    /// have then.
+    fn put_header(self, bytes: &mut [u8], size: usize) {
+        let (header, packet) = bytes.split_first_chunk_mut::<VNET>().expect("a header is in front");
+        self.put_len(packet, 0);
+        self.put_partial_checksum(packet);
+        let word = |value: usize| u16::try_from(value).expect("within a packet").to_ne_bytes();
+        header[0] = NEEDS_CHECKSUM;
+        header[1] = if self.is_ipv6 { GSO_TCP6 } else { GSO_TCP4 };
+        if packet[self.ip + 13] & CWR != 0 {
+            header[1] |= GSO_ECN;
+        }
+        header[2..4].copy_from_slice(&word(self.both));
+        header[4..6].copy_from_slice(&word(size));
+        header[6..8].copy_from_slice(&word(self.ip));
+        header[8..10].copy_from_slice(&word(16));
+    }
+
     /// Writes what the kernel expects in the place of a checksum that it is to finish.
     fn put_partial_checksum(self, packet: &mut [u8]) {
         let partial = fold(self.pseudo_header(packet));
@@ -319,20 +337,20 @@ impl Outgoing {
             return None;
         }
         if let (Some(layout), true) = (self.layout, segments > 1) {
-            let (header, packet) =
-                self.bytes.split_first_chunk_mut::<VNET>().expect("a header is in front");
-            layout.put_len(packet, 0);
-            layout.put_partial_checksum(packet);
-            let word = |value: usize| u16::try_from(value).expect("within a packet").to_ne_bytes();
-            header[0] = NEEDS_CHECKSUM;
-            header[1] = if layout.is_ipv6 { GSO_TCP6 } else { GSO_TCP4 };
-            header[2..4].copy_from_slice(&word(layout.both));
-            header[4..6].copy_from_slice(&word(self.size));
-            header[6..8].copy_from_slice(&word(layout.ip));
-            header[8..10].copy_from_slice(&word(16));
+            layout.put_header(&mut self.bytes, self.size);
         }
         Some((&self.bytes, segments))
     }
+}
+
+/// Says in the header in front of a packet that it is made of segments with `size` of payload each; false if it is no
+/// packet of TCP.
+pub fn join(bytes: &mut [u8], size: usize) -> bool {
+    let layout = Layout::of(&bytes[VNET..]);
+    if let Some(layout) = layout {
+        layout.put_header(bytes, size);
+    }
+    layout.is_some()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod rights;
 mod socket;
 mod spawn;
 
-pub use device::{switch_offloads_off, tun};
+pub use device::{TunPackets, switch_offloads_off, tun};
 pub use files::{Directory, give_to, may, new_private_directory};
 pub use perf::{PerfEvent, Record};
 pub use rights::{User, acting_user, as_user};

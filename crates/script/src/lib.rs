@@ -63,5 +63,8 @@ pub use parse::parse;
 pub use run::{
     Failure, OnWire, Outcome, Report, Seen, Settings, Trace, drill, profile, run, run_watched,
 };
-pub use stack::{EndpointStack, Meaning, Returned, SocketOption, Stack, Stage, Write};
+pub use stack::{
+    EndpointStack, Meaning, Returned, SHARED_FAST_OPEN, SocketOption, Stack, Stage, Write,
+    fast_open_cookie,
+};
 pub use tap::{Comments, tap};

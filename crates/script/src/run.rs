@@ -212,7 +212,7 @@ pub fn run_watched(
         last: Instant::START,
         tolerance: Tolerance::default(),
         slack: Duration::ZERO,
-        cut_at: None,
+        segment: None,
         strict_end: settings.strict_end,
         compare_stamps: false,
         queue: VecDeque::new(),
@@ -385,8 +385,8 @@ struct Runner<'a, S> {
     tolerance: Tolerance,
     /// The tolerance of the event at hand.
     slack: Duration,
-    /// The longest segment that the script's packets arrive in (`--mss`), if they are cut.
-    cut_at: Option<u32>,
+    /// The payload of each segment of which a longer packet of the script's is made (`--mss`).
+    segment: Option<u32>,
     /// True if a packet that is left over is a failure (`--strict_end`).
     strict_end: bool,
     /// True if the values of timestamps are compared (`--tcp_ts_tick_usecs`), and an echo stands for a time; else it
@@ -476,11 +476,11 @@ impl<S: Stack> Runner<'_, S> {
             return Ok(());
         }
         if name == "mss" {
-            // packetdrill gives the kernel such a packet as GRO would: whole, but made of segments of this size.
+            // packetdrill hands a longer packet over as a card with receive offload does: whole, and made of such segments.
             let size = value.parse::<u32>().ok().filter(|size| (1..=0xffff).contains(size));
             let size =
                 size.ok_or_else(|| format!("`{name}` is a number from 1 to 65535, not `{value}`"))?;
-            self.cut_at = Some(size);
+            self.segment = Some(size);
             return Ok(());
         }
         if name == "strict_end" {
@@ -662,15 +662,14 @@ impl<S: Stack> Runner<'_, S> {
             options,
             window_shift: self.scales.of_theirs(packet.flags),
         });
-        let most = self.cut_at.unwrap_or(u32::MAX);
-        let mut rest = segment;
-        while rest.len > most {
-            let flags = rest.flags.without(Flags::PSH | Flags::FIN);
-            let piece = Segment { len: most, flags, ..rest };
-            self.stack.handle(self.now, &piece, ip, options.as_ref());
-            rest = Segment { seq: piece.end(), len: rest.len - most, ..rest };
+        let options = options.as_ref();
+        match self.segment.filter(|size| segment.len > *size) {
+            Some(size) => {
+                let handled = self.stack.handle_joined(self.now, &segment, size, ip, options);
+                handled.map_err(|message| Fault::new(span, message))?;
+            }
+            None => self.stack.handle(self.now, &segment, ip, options),
         }
-        self.stack.handle(self.now, &rest, ip, options.as_ref());
         self.report.packets_in += 1;
         self.pump(span)
     }

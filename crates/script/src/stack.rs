@@ -12,6 +12,7 @@ use crate::ast::Call;
 use crate::info::TcpInfo;
 
 pub use endpoint::EndpointStack;
+pub use fast_open::{SHARED_FAST_OPEN, fast_open_cookie};
 
 /// The outcome of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +188,22 @@ pub trait Stack {
 
     /// A segment comes in.
     fn handle(&mut self, now: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>);
+
+    /// A packet comes in that is made of segments with `size` of payload each, as receive offload joins them.
+    ///
+    /// # Errors
+    /// Why this stack cannot take one.
+    fn handle_joined(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        size: u32,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) -> Result<(), String> {
+        let _ = (now, segment, size, ip, options);
+        Err("this stack takes no packets that are made of segments".to_owned())
+    }
 
     /// The next segment that goes out now, if any.
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit>;

@@ -74,6 +74,9 @@ pub struct Config {
     /// True if segments are at most half of the largest window that the peer ever offered, or all of it if that is
     /// 536 bytes or less (Linux's `tcp_bound_to_half_wnd`).
     pub halves_small_windows: bool,
+    /// True if a write goes out before the close that follows it, as a system call each has it: the FIN joins data
+    /// that has to wait, and otherwise goes alone (Linux's `tcp_send_fin`).
+    pub lone_fin: bool,
 }
 
 impl Config {
@@ -139,6 +142,7 @@ impl Config {
             quick_start: QuickStartConfig::DEFAULT,
             segment_rules: SegmentRules::Rfc,
             halves_small_windows: false,
+            lone_fin: false,
         };
         match profile {
             Profile::Rfc => common,
@@ -168,6 +172,7 @@ impl Config {
                 ecn: ecn(EcnMode::Passive),
                 segment_rules: SegmentRules::Linux,
                 halves_small_windows: true,
+                lone_fin: true,
                 ..common
             },
             // ns-2's own defaults: tcpTick_ 10 ms, minrto_ 200 ms, an ACK for every segment.

@@ -296,7 +296,7 @@ impl Endpoint {
         if self.state == State::Established
             && segment.flags == Flags::ACK
             && self.receiver.expects(segment.seq, segment.payload())
-            && !self.timestamps.is_old(segment)
+            && self.timestamps.are_current(segment)
             && ip.ecn != Ecn::Ce
             && !self.marking.watches()
             && (self.jump.is_none() || self.jump_sleeps(options))
@@ -317,6 +317,21 @@ impl Endpoint {
             return;
         }
         self.handle_slowly(now, segment, ip, options);
+    }
+
+    /// A packet of several segments with `size` of payload each arrives, as receive offload joins them: it is
+    /// acknowledged as one.
+    pub fn handle_joined(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        size: u32,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) {
+        self.receiver.expect_joined(size);
+        self.handle(now, segment, ip, options);
+        self.receiver.expect_joined(0);
     }
 
     fn handle_slowly(

@@ -18,7 +18,7 @@ use acks::{AckRule, Verdict};
 use peer_segment::PeerSegment;
 use rledbat::Rledbat;
 use sack::Recent;
-use tuning::{Offer, Tuning};
+use tuning::{Offer, Packet, Tuning};
 
 /// The receiving half of a connection.
 #[derive(Debug)]
@@ -52,6 +52,8 @@ pub struct Receiver {
     advertised: Seq,
     /// Segments received since the last ACK.
     unacked: u32,
+    /// The payload of each segment of which the packet at hand is made; 0 if it is one segment.
+    joined: u32,
     /// True if the peer understands SACK.
     sack: bool,
     /// True if the rule or the buffer learns from what comes.
@@ -117,6 +119,7 @@ impl Receiver {
             rledbat: Self::background(config),
             peer_segment: PeerSegment::default(),
             unacked: 0,
+            joined: 0,
             acked: Seq::FIRST_BYTE,
             ack_now: false,
             ack_timer: Instant::NEVER,
@@ -142,6 +145,7 @@ impl Receiver {
             adapts,
             peer_segment,
             unacked,
+            joined,
             acked,
             ack_now,
             ack_timer,
@@ -162,6 +166,7 @@ impl Receiver {
         *adapts = Self::learns(config, rule);
         *peer_segment = PeerSegment::default();
         *unacked = 0;
+        *joined = 0;
         *acked = Seq::FIRST_BYTE;
         *ack_now = false;
         *ack_timer = Instant::NEVER;
@@ -201,13 +206,14 @@ impl Receiver {
         self.advertised = self.advertised.max(self.nxt + window);
     }
 
-    /// The handshake is done: segments carry at most `mss`, and windows are shifted by `shift`.
-    pub(crate) fn on_established(&mut self, now: Instant, mss: Mss, shift: u8) {
+    /// The handshake is done: segments carry at most `mss` and `options` each, and windows are shifted by `shift`.
+    pub(crate) fn on_established(&mut self, now: Instant, mss: Mss, options: u8, shift: u8) {
         self.shift = shift;
         match &mut self.buffer {
             Buffer::Fixed { size, .. } => self.buffer = Buffer::fixed(*size, mss),
             Buffer::Tuned(tuning) => {
-                tuning.on_established(now, self.advertised.since(Seq::FIRST_BYTE));
+                let window = self.advertised.since(Seq::FIRST_BYTE);
+                tuning.on_established(now, window, u64::from(options));
             }
         }
         self.peer_segment = PeerSegment::expecting(mss);
@@ -288,6 +294,7 @@ impl Receiver {
 
     fn adapt_to_read(&mut self, now: Instant, taken: Bytes, left: Bytes) {
         let unacked = self.nxt.since(self.acked);
+        let held = self.held();
         if let AckRule::Quick(quick) = &self.rule {
             self.ack_now |= quick.on_read(unacked, self.peer_segment.get(), self.readable());
         }
@@ -298,6 +305,7 @@ impl Receiver {
                 }
             }
             Buffer::Tuned(tuning) => {
+                tuning.release(held, held + taken);
                 let ahead = self.ahead.back().map_or(Bytes::ZERO, |last| last.end.since(self.nxt));
                 // Linux measures with each packet of a read, of which the first decides.
                 let first =
@@ -349,7 +357,7 @@ impl Receiver {
 
     fn offer(&self, tuning: &Tuning) -> Offer {
         let last = self.advertised.since(self.acked).get();
-        tuning.window(self.held(), self.peer_segment.get(), last, self.shift)
+        tuning.window(self.peer_segment.get(), last, self.shift)
     }
 
     /// Data that takes up the buffer.
@@ -426,10 +434,11 @@ impl Receiver {
             let new = Range { start: seq, end };
             let at = self.place_ahead(seq);
             self.note_overlap(at, new);
+            let before = self.ahead_len;
             let joined = self.keep_ahead(at, new);
             self.remember(joined);
             // RFC 5681 §4.2: a duplicate ACK at once.
-            self.ack_now |= !self.adapt_to_gap(now, segment, rtt);
+            self.ack_now |= !self.adapt_to_gap(now, segment, rtt, self.ahead_len > before);
             return;
         }
         if end <= self.nxt {
@@ -465,7 +474,7 @@ impl Receiver {
                 self.recent = [Recent::NONE; 4];
             }
         }
-        self.unacked += 1;
+        self.unacked += if self.joined == 0 { 1 } else { segment.len.div_ceil(self.joined) };
         if self.adapts {
             self.adapt(now, segment, rtt);
         }
@@ -494,6 +503,10 @@ impl Receiver {
     /// Nothing can be ahead of the peer's FIN that was not sent by somebody else, or in error (Linux's `tcp_fin`).
     fn drop_ahead(&mut self) {
         if !self.ahead.is_empty() {
+            let (left, before) = (self.readable(), self.held());
+            if let Buffer::Tuned(tuning) = &mut self.buffer {
+                tuning.release(left, before);
+            }
             self.ahead.clear();
             self.ahead_len = Bytes::ZERO;
             self.recent = [Recent::NONE; 4];
@@ -518,10 +531,13 @@ impl Receiver {
             return;
         }
         let window = self.advertised.since(self.acked);
-        let full_segment_moved = self.peer_segment.measure(len, segment.flags);
+        let single = self.single(len);
+        let full_segment_moved = self.peer_segment.measure(single, segment.flags);
         if let Buffer::Tuned(tuning) = &mut self.buffer {
+            let packet = Packet::of(segment, self.joined > 0);
+            tuning.hold(packet, true);
             if full_segment_moved {
-                tuning.on_full_segment(len, segment.wire_size(), window);
+                tuning.on_full_segment(packet, window);
             }
             if segment.timestamps {
                 if len >= self.peer_segment.get() {
@@ -533,7 +549,7 @@ impl Receiver {
                 tuning.time_by_window(now, self.nxt, window);
             }
         }
-        let small = len < self.peer_segment.get();
+        let small = single < self.peer_segment.get();
         if let AckRule::Quick(quick) = &mut self.rule {
             let push = segment.flags.contains(Flags::PSH);
             quick.on_data(now, small, push, self.peer_segment.quick_window(window), rtt);
@@ -541,13 +557,30 @@ impl Receiver {
         self.grow(segment);
     }
 
-    /// They learn from data out of order; true if its ACK waits.
-    fn adapt_to_gap(&mut self, now: Instant, segment: &Segment, rtt: &RttEstimator) -> bool {
+    /// They learn from data out of order, of which something is `new` or nothing; true if its ACK waits.
+    fn adapt_to_gap(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        rtt: &RttEstimator,
+        new: bool,
+    ) -> bool {
         if !self.adapts {
             return false;
         }
+        let single = self.single(segment.payload());
+        let window = self.advertised.since(self.acked);
+        if single > Bytes::ZERO
+            && self.peer_segment.measure(single, segment.flags)
+            && let Buffer::Tuned(tuning) = &mut self.buffer
+        {
+            tuning.on_full_segment(Packet::of(segment, self.joined > 0), window);
+        }
         if self.sack {
             self.grow(segment);
+        }
+        if let (Buffer::Tuned(tuning), true) = (&mut self.buffer, new) {
+            tuning.hold(Packet::of(segment, self.joined > 0), false);
         }
         let mut shortest = rtt.srtt();
         if let (Buffer::Tuned(tuning), Some(last)) = (&mut self.buffer, self.ahead.back()) {
@@ -568,13 +601,23 @@ impl Receiver {
     }
 
     fn grow(&mut self, segment: &Segment) {
-        let held = self.held();
+        let full = self.peer_segment.get();
         if let Buffer::Tuned(tuning) = &mut self.buffer
-            && tuning.grow(segment.payload(), segment.wire_size(), held)
+            && tuning.grow(Packet::of(segment, self.joined > 0), full)
             && let AckRule::Quick(quick) = &mut self.rule
         {
             quick.on_growth();
         }
+    }
+
+    /// The next packet is made of segments with `size` of payload each; 0 of a packet that is one segment.
+    pub(crate) const fn expect_joined(&mut self, size: u32) {
+        self.joined = size;
+    }
+
+    /// The payload of a full segment in a packet with `len` of payload.
+    fn single(&self, len: Bytes) -> Bytes {
+        if self.joined == 0 { len } else { len.min(Bytes::new(u64::from(self.joined))) }
     }
 
     /// Something is amiss, so that the peer should hear of each segment.

@@ -207,6 +207,10 @@ impl Recovery for AnyRecovery {
         each!(self, recovery => recovery.has_timer())
     }
 
+    fn on_established(&mut self, mss: Mss) {
+        each!(mut self, recovery => recovery.on_established(mss));
+    }
+
     #[inline]
     fn on_sent(&mut self, sent: &SentSegment) {
         each!(mut self, recovery => recovery.on_sent(sent));

@@ -296,6 +296,7 @@ impl Sender {
         three_seconds: bool,
     ) {
         self.backlog.set_mss(handshake.mss);
+        self.flight.on_established(handshake.mss);
         if let Some(rtt) = rtt {
             self.flight.on_rtt(rtt);
         }

@@ -148,6 +148,10 @@ fn an_unknown_profile_or_setting_is_told_with_the_nearest() {
     );
     assert!(with("rfc", &[("net.ipv4.tcp_sak", "1")]).contains("`tcp_sack`"));
     assert!(with("rfc", &[("tcp_sack", "2")]).starts_with("`tcp_sack` is a number from 0 to 1"));
+    assert_eq!(
+        with("linux", &[("tcp_ecn", "3")]),
+        "`tcp_ecn=3` is not supported: there is no accurate ECN here, only 0, 1 and 2"
+    );
     assert!(with("rfc", &[("variant", "rno")]).contains("did you mean `reno`?"));
     // Each is known, but Tahoe has no fast recovery.
     assert!(with("rfc", &[("variant", "tahoe+partialack")]).contains("Tahoe"));
@@ -176,8 +180,9 @@ fn overrides_come_last_and_those_that_set_nothing_are_noted() {
             .tap(Comments { notes: true, packets: false })
             .ends_with("# `tcp_wmem=1 2 3` means nothing: memory is not limited\n")
     );
-    let passed_over = with("tcp_ecn", "3").notes;
-    assert!(passed_over[0].starts_with("`tcp_ecn=3` is passed over: "), "{passed_over:?}");
+    let passed_over = with("tcp_moderate_rcvbuf", "0").notes;
+    let expected = "`tcp_moderate_rcvbuf=0` is passed over: ";
+    assert!(passed_over[0].starts_with(expected), "{passed_over:?}");
 }
 
 #[test]

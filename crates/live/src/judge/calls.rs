@@ -10,6 +10,7 @@ use ackclock_script::ast::{Call, Expr, ExprKind};
 
 use super::namespace::Judge;
 use super::stack::{Descriptor, KernelStack};
+use super::tcp_info::tcp_info;
 use crate::sys::call;
 
 macro_rules! numbers {
@@ -25,7 +26,7 @@ const NAMES: &[(&str, i64)] = numbers! {
     IP_PMTUDISC_PROBE
     TCP_NODELAY TCP_CORK TCP_MAXSEG TCP_QUICKACK TCP_USER_TIMEOUT TCP_CONGESTION TCP_KEEPIDLE
     TCP_KEEPINTVL TCP_KEEPCNT TCP_SYNCNT TCP_LINGER2 TCP_DEFER_ACCEPT TCP_WINDOW_CLAMP
-    TCP_NOTSENT_LOWAT TCP_FASTOPEN TCP_TIMESTAMP TCP_THIN_LINEAR_TIMEOUTS
+    TCP_NOTSENT_LOWAT TCP_FASTOPEN TCP_FASTOPEN_CONNECT TCP_TIMESTAMP TCP_THIN_LINEAR_TIMEOUTS
     MSG_DONTWAIT MSG_EOR MSG_MORE MSG_NOSIGNAL MSG_PEEK MSG_OOB MSG_TRUNC MSG_WAITALL MSG_ZEROCOPY
     MSG_FASTOPEN MSG_ERRQUEUE
     SHUT_RD SHUT_WR SHUT_RDWR
@@ -81,7 +82,7 @@ impl KernelStack<'_> {
                 let backlog = i32::try_from(number(argument(call, 1)?)?).unwrap_or(i32::MAX);
                 Ok(of(call::listen(&descriptor.socket, backlog)))
             }
-            "accept" | "accept4" => match call::accept(&descriptor.socket) {
+            "accept" => match call::accept(&descriptor.socket) {
                 Ok(socket) => {
                     self.descriptors.insert(result, Descriptor { socket, nonblocking: false });
                     self.connection = Some(result);
@@ -114,6 +115,7 @@ impl KernelStack<'_> {
                 Ok(of(answer))
             }
             "getsockopt" => getsockopt(call, &descriptor.socket),
+            "ioctl" => ioctl(call, &descriptor.socket),
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call, fd, nonblocking),
             "write" | "send" | "sendto" | "writev" | "sendmsg" => {
                 self.write(call, fd, nonblocking, again)
@@ -161,22 +163,46 @@ impl KernelStack<'_> {
         let Some(descriptor) = self.descriptors.get(&fd) else {
             return Ok(Returned::Error("EBADF"));
         };
-        match call::receive(&descriptor.socket, &mut buffer, flags) {
+        let received = if is_null(call) {
+            call::move_nothing(&descriptor.socket, volume, flags, false)
+        } else {
+            call::receive(&descriptor.socket, &mut buffer, flags)
+        };
+        match received {
             Ok(len) => Ok(Returned::Value(i64::try_from(len).unwrap_or(i64::MAX))),
             Err(error) => Ok(self.or_blocks(&error, fd, at_once, libc::POLLIN)),
         }
     }
 
     fn write(&mut self, call: &Call, fd: i64, nonblocking: bool, again: bool) -> CallResult {
-        let (volume, flags) = volume(call)?;
+        let (volume, mut flags) = volume(call)?;
         let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
         let so_far = if again { self.written } else { 0 };
-        let Some(descriptor) = self.descriptors.get(&fd) else {
+        let opens = flags & libc::MSG_FASTOPEN != 0 && !again;
+        if opens && self.connection.is_none() {
+            self.connection = Some(fd);
+        }
+        let to = Judge::address(self.ipv6, 1);
+        let Some(Descriptor { socket, .. }) = self.descriptors.get(&fd) else {
             return Ok(Returned::Error("EBADF"));
         };
         let zeros = vec![0; volume - so_far.min(volume)];
         let whole = |len: usize| Returned::Value(i64::try_from(len).unwrap_or(i64::MAX));
-        match call::send(&descriptor.socket, &zeros, flags) {
+        // What has opened a connection opens none when it is asked again.
+        flags &= if again { !libc::MSG_FASTOPEN } else { !0 };
+        let sent = if is_null(call) {
+            call::move_nothing(socket, volume, flags, true)
+        } else if opens {
+            let of_a_family = !matches!(call.args.get(4), Some(Expr { kind: ExprKind::Name(name), .. }) if name == "AF_UNSPEC");
+            call::send_to(socket, &zeros, flags, of_a_family.then_some((to, self.port)))
+        } else {
+            call::send(socket, &zeros, flags)
+        };
+        match sent {
+            Ok(len) if !at_once && is_opening(socket) => {
+                self.written = so_far + len;
+                Ok(self.blocks(fd, libc::POLLOUT))
+            }
             Ok(len) if at_once || so_far + len >= volume => Ok(whole(so_far + len)),
             Ok(len) => {
                 self.written = so_far + len;
@@ -185,6 +211,10 @@ impl KernelStack<'_> {
             // What was written is told before the error is.
             Err(error) if error.kind() != io::ErrorKind::WouldBlock && so_far > 0 => {
                 Ok(whole(so_far))
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) && !at_once => {
+                self.written = so_far;
+                Ok(self.blocks(fd, libc::POLLOUT))
             }
             Err(error) => {
                 self.written = so_far;
@@ -205,6 +235,34 @@ fn failed(error: &io::Error) -> Returned {
     let number = i64::from(error.raw_os_error().unwrap_or(0));
     let name = ERRORS.iter().find(|(_, known)| *known == number);
     Returned::Error(name.map_or("an error without a name here", |(name, _)| name))
+}
+
+/// True while the answer to a SYN of this end is awaited.
+fn is_opening(socket: &OwnedFd) -> bool {
+    const SYN_SENT: i64 = 2;
+    tcp_info(socket).is_ok_and(|info| info.state == Some(SYN_SENT))
+}
+
+/// True if the buffer is where no memory is.
+fn is_null(call: &Call) -> bool {
+    matches!(call.args.get(1), Some(Expr { kind: ExprKind::Name(name), .. }) if name == "NULL")
+}
+
+/// `SIOCINQ`: how much could be read (tcp(7)).
+fn ioctl(call: &Call, socket: &OwnedFd) -> CallResult {
+    if !matches!(&argument(call, 1)?.kind, ExprKind::Name(name) if name == "SIOCINQ" || name == "FIONREAD")
+    {
+        return Err("expected `SIOCINQ`".to_owned());
+    }
+    let readable = match call::readable(socket) {
+        Ok(readable) => readable,
+        Err(error) => return Ok(failed(&error)),
+    };
+    let expected = only(argument(call, 2)?);
+    if expected.kind != ExprKind::Ellipsis && number(expected)? != readable {
+        return Err(format!("{readable} could be read, expected {}", number(expected)?));
+    }
+    Ok(Returned::Value(0))
 }
 
 fn argument(call: &Call, n: usize) -> Result<&Expr, String> {

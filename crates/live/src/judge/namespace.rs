@@ -17,8 +17,9 @@ use crate::error::LiveError;
 use crate::kernel;
 use crate::net_ns::{NetNs, set_sysctl};
 use crate::netlink::{Netlink, RouteMetrics};
+use crate::offload::VNET;
 use crate::options::PortKind;
-use crate::sys::{self, Interest, Poll};
+use crate::sys::{self, Interest, Poll, TunPackets};
 
 /// packetdrill's addresses: the kernel's end, and the script's (RFC 5737 for the latter).
 const IPV4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 168, 0, 1), Ipv4Addr::new(192, 0, 2, 1)];
@@ -41,7 +42,7 @@ pub(super) const FIRST_PORT: u16 = 8080;
 pub(super) const PORTS: u32 = 57_000;
 
 /// Settings of a new namespace, before any of a script's.
-const SETTINGS: [(&str, &str); 7] = [
+const SETTINGS: [(&str, &str); 8] = [
     // One connection must not know the last.
     ("net.ipv4.tcp_no_metrics_save", "1"),
     // Writes are taken whole, as our end point takes them.
@@ -52,6 +53,7 @@ const SETTINGS: [(&str, &str); 7] = [
     ("net.ipv4.tcp_sack", "1"),
     ("net.ipv4.tcp_window_scaling", "1"),
     ("net.ipv4.tcp_ecn", "2"),
+    ("net.ipv4.tcp_fastopen", "1"),
 ];
 
 /// A packet of the kernel's, and when it was read (`CLOCK_MONOTONIC`).
@@ -106,7 +108,7 @@ impl Judge {
         let namespace = NetNs::new().map_err(LiveError::NoNamespace)?;
         let (file, device) = namespace
             .within(|| {
-                let file = sys::tun(DEVICE, false)?;
+                let file = sys::tun(DEVICE, TunPackets::LargeIn)?;
                 let mut netlink = Netlink::open()?;
                 let device = netlink.device(DEVICE)?;
                 netlink.set_up(device, MTU, 1)?;
@@ -190,7 +192,7 @@ impl SharedTun {
     /// Gives every packet of the kernel's to its stack, until it is to stop.
     fn read(&self) {
         sys::request_realtime(PRIORITY);
-        let mut buffer = vec![0; 1 << 16];
+        let mut buffer = vec![0; VNET + (1 << 16)];
         let mut poll = Poll::default();
         while !self.stop.load(Ordering::Relaxed) {
             poll.clear();
@@ -200,7 +202,7 @@ impl SharedTun {
             }
             loop {
                 match (&self.file).read(&mut buffer) {
-                    Ok(len) => self.deliver(&buffer[..len]),
+                    Ok(len) => self.deliver(buffer[..len].get(VNET..).unwrap_or_default()),
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     Err(_) => return,
                 }
@@ -217,7 +219,7 @@ impl SharedTun {
         }
     }
 
-    /// Gives the kernel a packet.
+    /// Gives the kernel a packet behind its header.
     pub(super) fn write(&self, packet: &[u8]) -> std::io::Result<()> {
         (&self.file).write(packet).map(drop)
     }

@@ -10,13 +10,18 @@ use std::time::Duration as StdDuration;
 
 use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
 use ackclock_script::ast::Call;
-use ackclock_script::{Meaning, Returned, SocketOption, Stack, Stage, TcpInfo, Write};
+use ackclock_script::{
+    Meaning, Returned, SHARED_FAST_OPEN, SocketOption, Stack, Stage, TcpInfo, Write,
+    fast_open_cookie,
+};
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
 use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
 
 use super::namespace::{FIRST_PORT, Judge, PORTS, ReceivedPacket};
 use super::tcp_info::tcp_info;
+use crate::net_ns::sysctl;
+use crate::offload::{VNET, join};
 use crate::sys::{self, call};
 
 /// The longest wait for a packet that may come at any time: somewhat more than the first two timeouts
@@ -173,6 +178,30 @@ impl<'a> KernelStack<'a> {
         self.inbox.push_back((at, transmit));
     }
 
+    /// Gives the kernel a segment, or a packet that is made of segments of `size`.
+    fn give(
+        &mut self,
+        segment: &Segment,
+        size: Option<usize>,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) -> io::Result<()> {
+        self.clock();
+        if segment.flags.contains(Flags::SYN) {
+            self.shifts[0] = options.and_then(|options| options.window_scale);
+        }
+        self.direction.window_shift = self.shift(0);
+        let headers = self.direction.narrow(segment, ip, options);
+        let mut buffer = vec![0; VNET + MAX_HEADERS + segment.len as usize];
+        let encoded = encode(&headers, Payload::Zeros(segment.len), &mut buffer[VNET..])
+            .map_err(io::Error::other)?;
+        let packet = &mut buffer[..VNET + encoded.written];
+        if let Some(size) = size {
+            join(packet, size);
+        }
+        self.judge.tun.write(packet)
+    }
+
     /// The shift of windows of the script (0) or of the kernel (1): in force when both have offered one.
     fn shift(&self, side: usize) -> u8 {
         match self.shifts {
@@ -292,10 +321,13 @@ impl Stack for KernelStack<'_> {
 
     fn set_shared_defaults(&mut self) {
         let from_ns = sys::monotonic_ns();
-        for (name, value) in
-            [("tcp_rmem", "4096 540000 15728640"), ("tcp_slow_start_after_idle", "0")]
-        {
-            // Both can be set in every namespace.
+        let others = [
+            ("tcp_ecn", "0"),
+            ("tcp_rmem", "4096 540000 15728640"),
+            ("tcp_slow_start_after_idle", "0"),
+        ];
+        for (name, value) in others.into_iter().chain(SHARED_FAST_OPEN) {
+            // They can be set in every namespace.
             let _ = self.apply(name, value);
         }
         self.leave_out(from_ns);
@@ -327,6 +359,14 @@ impl Stack for KernelStack<'_> {
         self.descriptors.insert(CONNECTION, Descriptor { socket, nonblocking: true });
         self.connection = Some(CONNECTION);
         Ok(())
+    }
+
+    fn cookie(&self) -> Option<Vec<u8>> {
+        let key = self.judge.namespace.within(|| sysctl("net.ipv4.tcp_fastopen_key")).ok()?;
+        // A second key is one that is still known.
+        let key = key.split(',').next().unwrap_or_default();
+        let [server, client] = [0, 1].map(|side| Judge::address(self.ipv6, side));
+        fast_open_cookie(key, client, server)
     }
 
     fn write(&mut self, _: Instant, volume: Bytes, kind: Write) -> Bytes {
@@ -397,17 +437,20 @@ impl Stack for KernelStack<'_> {
     }
 
     fn handle(&mut self, _: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>) {
-        self.clock();
-        if segment.flags.contains(Flags::SYN) {
-            self.shifts[0] = options.and_then(|options| options.window_scale);
-        }
-        self.direction.window_shift = self.shift(0);
-        let headers = self.direction.narrow(segment, ip, options);
-        let mut buffer = vec![0; MAX_HEADERS + segment.len as usize];
-        if let Ok(encoded) = encode(&headers, Payload::Zeros(segment.len), &mut buffer) {
-            // A packet that is not taken is missed by what the script expects.
-            let _ = self.judge.tun.write(&buffer[..encoded.written]);
-        }
+        // A packet that is not taken is missed by what the script expects.
+        let _ = self.give(segment, None, ip, options);
+    }
+
+    fn handle_joined(
+        &mut self,
+        _: Instant,
+        segment: &Segment,
+        size: u32,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) -> Result<(), String> {
+        let given = self.give(segment, Some(size as usize), ip, options);
+        given.map_err(|error| format!("this packet cannot be given to the kernel: {error}"))
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {

@@ -66,6 +66,73 @@ fn what_belongs_to_the_machine_is_refused_by_name() {
     }
 }
 
+/// The kernel's side of what a script asks of it beside reads and writes.
+#[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
+fn calls_reach_the_kernel_as_they_are() {
+    if !possible() {
+        return;
+    }
+    let passes = |text: &str| {
+        let failure = judged(text).result.err();
+        assert_eq!(failure.map(|failure| failure.to_string()), None, "{text}");
+    };
+    passes(&format!("{OPENED}+0 write(4, NULL, 1000) = -1 EFAULT (Bad address)"));
+    passes(&format!(
+        "{OPENED}+.1 < P. 1:501(500) ack 1 win 65535
+        +0 > . 1:1(0) ack 501
+        +0 ioctl(4, SIOCINQ, [500]) = 0
+        +0 read(4, NULL, 500) = -1 EFAULT (Bad address)"
+    ));
+    // Five segments in one packet have one ACK.
+    passes(&format!(
+        "--mss=1000\n{OPENED}+.1 < P. 1:5001(5000) ack 1 win 65535
+        +0 > . 1:1(0) ack 5001
+        +.1 < . 5001:5001(0) ack 1 win 65535"
+    ));
+    let failure = judged("0 epoll_create(1) = 5").result.unwrap_err();
+    assert_eq!(failure.message, "the call `epoll_create` is not supported");
+}
+
+#[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
+fn the_kernel_opens_fast() {
+    if !possible() {
+        return;
+    }
+    let passes = |text: &str| {
+        let failure = judged(text).result.err();
+        assert_eq!(failure.map(|failure| failure.to_string()), None, "{text}");
+    };
+    // A client asks for a cookie, and then has one for data in its SYN.
+    passes(
+        "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+        +0 fcntl(3, F_SETFL, O_RDWR|O_NONBLOCK) = 0
+        +0 sendto(3, ..., 1000, MSG_FASTOPEN, ..., ...) = -1 EINPROGRESS (Operation now in progress)
+        +0 > S 0:0(0) <mss 1460,sackOK,TS val 100 ecr 0,nop,wscale 10,FO>
+        +.1 < S. 0:0(0) ack 1 win 65535 <mss 1000,FO 0123456789abcdef,nop,nop>
+        +0 > . 1:1(0) ack 1
+        +.1 close(3) = 0
+        +0 > F. 1:1(0) ack 1
+        +0 < R. 1:1(0) ack 2 win 65535
+        +.1 socket(..., SOCK_STREAM, IPPROTO_TCP) = 4
+        +0 setsockopt(4, SOL_TCP, TCP_FASTOPEN_CONNECT, [1], 4) = 0
+        +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
+        +0 connect(4, ..., ...) = 0
+        +0 write(4, ..., 500) = 500
+        +0 > S 0:500(500) <mss 1460,sackOK,TS val 100 ecr 0,nop,wscale 10,FO 0123456789abcdef,nop,nop>",
+    );
+    // A server by the settings that the field's scripts share.
+    passes(
+        "`./defaults.sh`
+        0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+        +0 bind(3, ..., ...) = 0
+        +0 listen(3, 1) = 0
+        +.1 < S 0:10(10) win 32792 <mss 1460,sackOK,nop,nop,FO TFO_COOKIE,nop,nop>
+        +0 > S. 0:0(0) ack 11 <...>",
+    );
+}
+
 #[test]
 #[ignore = "live: needs a network namespace and a TUN device"]
 fn ipv6_has_headers_of_its_own() {

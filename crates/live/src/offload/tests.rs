@@ -86,6 +86,21 @@ fn a_large_segment_is_cut_as_a_card_would() {
 }
 
 #[test]
+fn a_packet_that_is_said_to_be_of_segments_is_cut_into_them() {
+    // 2500 bytes by 1000, with CWR on the first alone.
+    let whole = segment(1, 2500, ACK | CWR);
+    let mut bytes = [vec![0; VNET], whole.clone()].concat();
+    assert!(join(&mut bytes, 1000));
+    let (header, packet) = bytes.split_first_chunk::<VNET>().unwrap();
+    let parts = cut(*header, packet);
+    let seen: Vec<_> = parts.iter().map(|part| (part.len() - 52, part[33])).collect();
+    assert_eq!(seen, [(1000, ACK | CWR), (1000, ACK), (500, ACK)]);
+    assert!(parts.iter().all(|part| wire::parse(part).is_ok()));
+    // A packet without TCP has no segments.
+    assert!(!join(&mut [0; VNET + 28], 1000));
+}
+
+#[test]
 fn a_small_packet_gets_the_checksum_that_the_kernel_left_to_the_card() {
     let right = segment(5, 100, ACK);
     let mut left = right.clone();

@@ -62,6 +62,44 @@ pub fn send(socket: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
 }
 
+/// sendto(2), which raises no signal; an address of `None` has no family.
+pub fn send_to(
+    socket: &OwnedFd,
+    bytes: &[u8],
+    flags: i32,
+    to: Option<(std::net::IpAddr, u16)>,
+) -> io::Result<usize> {
+    let to = to.map_or_else(Address::unspecified, |(ip, port)| Address::new(ip, port));
+    let (to, to_len) = to.raw();
+    let (at, len) = (bytes.as_ptr().cast(), bytes.len());
+    let flags = flags | libc::MSG_NOSIGNAL;
+    // SAFETY: the bytes are as many as said, and the address lives as long as the call.
+    let answer = unsafe { libc::sendto(socket.as_raw_fd(), at, len, flags, to, to_len) };
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// recv(2) into, or send(2) from, where no memory is.
+pub fn move_nothing(socket: &OwnedFd, len: usize, flags: i32, sends: bool) -> io::Result<usize> {
+    let socket = socket.as_raw_fd();
+    // SAFETY: the kernel touches memory of this process at no null pointer, and answers EFAULT.
+    let answer = unsafe {
+        if sends {
+            libc::send(socket, std::ptr::null(), len, flags | libc::MSG_NOSIGNAL)
+        } else {
+            libc::recv(socket, std::ptr::null_mut(), len, flags)
+        }
+    };
+    usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// ioctl(2) with `SIOCINQ`: how much could be read.
+pub fn readable(socket: &OwnedFd) -> io::Result<i64> {
+    let mut readable: libc::c_int = 0;
+    // SAFETY: the number lives as long as the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::FIONREAD, &raw mut readable) })?;
+    Ok(readable.into())
+}
+
 /// shutdown(2).
 pub fn shutdown(socket: &OwnedFd, how: i32) -> io::Result<()> {
     // SAFETY: takes no pointer.

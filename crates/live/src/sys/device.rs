@@ -16,9 +16,19 @@ const TUN_F_CSUM: libc::c_ulong = 1;
 const TUN_F_TSO4: libc::c_ulong = 2;
 const TUN_F_TSO6: libc::c_ulong = 4;
 
-/// Makes a TUN device, which is gone when the file is closed: of packets without a header or, with `offload`, of large
-/// segments behind a `virtio_net_hdr`.
-pub fn tun(name: &str, offload: bool) -> io::Result<File> {
+/// The packets of a TUN device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TunPackets {
+    /// Single, without a header.
+    Plain,
+    /// The host's are single, and those for it may be large, each behind a `virtio_net_hdr`.
+    LargeIn,
+    /// Both ways they may be large, each behind a `virtio_net_hdr`.
+    Large,
+}
+
+/// Makes a TUN device, which is gone when the file is closed.
+pub fn tun(name: &str, packets: TunPackets) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
@@ -27,12 +37,12 @@ pub fn tun(name: &str, offload: bool) -> io::Result<File> {
     // SAFETY: a struct of numbers, for which zeros are valid.
     let mut request: libc::ifreq = unsafe { zeroed() };
     put_name(&mut request.ifr_name, name);
-    let header = if offload { libc::IFF_VNET_HDR } else { 0 };
+    let header = if packets == TunPackets::Plain { 0 } else { libc::IFF_VNET_HDR };
     let flags = libc::IFF_TUN | libc::IFF_NO_PI | header;
     request.ifr_ifru.ifru_flags = i16::try_from(flags).expect("flags below 2^15");
     // SAFETY: the request lives as long as the call, and is of the size that the kernel expects.
     check(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF, &raw mut request) })?;
-    if offload {
+    if packets == TunPackets::Large {
         let offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6;
         // SAFETY: it takes a number.
         check(unsafe { libc::ioctl(file.as_raw_fd(), TUNSETOFFLOAD, offloads) })?;

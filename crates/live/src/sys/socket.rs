@@ -162,6 +162,12 @@ impl Address {
         }
     }
 
+    /// The address of no family (`AF_UNSPEC`).
+    pub(super) fn unspecified() -> Self {
+        // SAFETY: a struct of numbers, for which zeros are valid.
+        Self::V4(unsafe { zeroed() })
+    }
+
     /// The pointer to the address, and its length: valid for as long as it is not moved.
     pub(super) fn raw(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         match self {

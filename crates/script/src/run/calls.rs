@@ -287,6 +287,11 @@ impl<S: Stack> Runner<'_, S> {
 
     fn answer(&mut self, call: &Call, first: bool) -> Called<Answer> {
         self.sockets.opened |= matches!(&*call.name, "connect" | "listen" | "sendmsg" | "sendto");
+        if !CALLS.contains(&call.name.as_str()) {
+            let near = hint(&call.name, CALLS);
+            let message = format!("the call `{}` is not supported{near}", shown(&call.name));
+            return Err(Fault::new(call.span, message));
+        }
         let real = self.stack.system_call(call, !first);
         if let Some(returned) = real.map_err(|message| Fault::new(call.span, message))? {
             return Ok(match returned {
@@ -297,11 +302,6 @@ impl<S: Stack> Runner<'_, S> {
         }
         if call.name == "socket" {
             return self.socket(call);
-        }
-        if !CALLS.contains(&call.name.as_str()) {
-            let near = hint(&call.name, CALLS);
-            let message = format!("the call `{}` is not supported{near}", shown(&call.name));
-            return Err(Fault::new(call.span, message));
         }
         let fd = integer(argument(call, 0)?)?;
         let Some(socket) = self.sockets.open.get(&fd).copied() else {

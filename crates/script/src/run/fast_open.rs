@@ -97,9 +97,10 @@ impl<S: Stack> Runner<'_, S> {
             matches!(option, TcpOption::FastOpen { cookie: ShownCookie::Right, .. })
         };
         let OptionList::These(list) = &packet.options else { return Cow::Borrowed(packet) };
-        let Some(bytes) = self.stack.cookie().filter(|_| list.iter().any(stands)) else {
+        if !list.iter().any(stands) {
             return Cow::Borrowed(packet);
-        };
+        }
+        let Some(bytes) = self.stack.cookie() else { return Cow::Borrowed(packet) };
         let mut packet = packet.clone();
         if let OptionList::These(list) = &mut packet.options {
             for option in list {

@@ -53,6 +53,23 @@ impl EndpointStack {
         }
     }
 
+    /// Gives a packet to the connection, or to nobody if there is none.
+    fn take(&mut self, handle: impl FnOnce(&mut Endpoint)) {
+        if let Some(endpoint) = &mut self.endpoint {
+            handle(endpoint);
+            if endpoint.established_at().is_some()
+                && let Some(asked) = self.asked.take()
+            {
+                self.memory.learn(&asked, endpoint);
+            }
+        } else if let Some(nobody) = &mut self.nobody {
+            handle(nobody);
+        } else if let Ok(mut nobody) = self.plan.endpoint() {
+            handle(&mut nobody);
+            self.nobody = Some(nobody);
+        }
+    }
+
     fn waits(&self) -> bool {
         self.endpoint.as_ref().is_none_or(|endpoint| endpoint.state() == State::Listen)
     }
@@ -206,19 +223,19 @@ impl Stack for EndpointStack {
     }
 
     fn handle(&mut self, now: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>) {
-        if let Some(endpoint) = &mut self.endpoint {
-            endpoint.handle(now, segment, ip, options);
-            if endpoint.established_at().is_some()
-                && let Some(asked) = self.asked.take()
-            {
-                self.memory.learn(&asked, endpoint);
-            }
-        } else if let Some(nobody) = &mut self.nobody {
-            nobody.handle(now, segment, ip, options);
-        } else if let Ok(mut nobody) = self.plan.endpoint() {
-            nobody.handle(now, segment, ip, options);
-            self.nobody = Some(nobody);
-        }
+        self.take(|endpoint| endpoint.handle(now, segment, ip, options));
+    }
+
+    fn handle_joined(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        size: u32,
+        ip: IpMeta,
+        options: Option<&Options>,
+    ) -> Result<(), String> {
+        self.take(|endpoint| endpoint.handle_joined(now, segment, size, ip, options));
+        Ok(())
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {

@@ -34,11 +34,11 @@ impl FastOpenPlan {
         remote: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)),
     };
 
-    /// As the field's scripts share them: clients, and servers without an option of their own.
+    /// As the field's scripts share them.
     pub(super) fn set_shared_defaults(&mut self) {
-        self.bits = CLIENT | SERVER | SERVER_WITHOUT_OPTION;
-        for (bytes, byte) in self.key.chunks_mut(4).zip([0xa1, 0xb2, 0xc3, 0xd4]) {
-            bytes.fill(byte);
+        for (name, value) in SHARED_FAST_OPEN {
+            // Both are good values of settings that there are.
+            let _ = self.set(name, value);
         }
     }
 
@@ -92,14 +92,7 @@ impl FastOpenPlan {
 
     /// The cookie of the script's address.
     pub(super) fn cookie(&self) -> Cookie {
-        let mut addresses = Vec::with_capacity(32);
-        for address in [self.remote, self.local] {
-            match address {
-                IpAddr::V4(address) => addresses.extend(address.octets()),
-                IpAddr::V6(address) => addresses.extend(address.octets()),
-            }
-        }
-        CookieKey::new(self.key).cookie(&addresses)
+        cookie_between(self.key, self.remote, self.local)
     }
 
     /// Lets an end point listen.
@@ -113,6 +106,29 @@ impl FastOpenPlan {
         endpoint.listen_fast(FastOpenServer { cookie: self.cookie(), without_cookie });
     }
 }
+
+fn cookie_between(key: [u8; 16], client: IpAddr, server: IpAddr) -> Cookie {
+    let mut addresses = Vec::with_capacity(32);
+    for address in [client, server] {
+        match address {
+            IpAddr::V4(address) => addresses.extend(address.octets()),
+            IpAddr::V6(address) => addresses.extend(address.octets()),
+        }
+    }
+    CookieKey::new(key).cookie(&addresses)
+}
+
+/// The cookie that a Linux server whose `tcp_fastopen_key` reads `key_text` gives a client; `None` if that is no key.
+pub fn fast_open_cookie(key_text: &str, client: IpAddr, server: IpAddr) -> Option<Vec<u8>> {
+    Some(cookie_between(key(key_text)?, client, server).as_slice().to_vec())
+}
+
+/// The key and the settings of the field's scripts (`defaults.sh`), by their names.
+pub const SHARED_FAST_OPEN: [(&str, &str); 2] = [
+    // Clients, and servers without an option of their own.
+    ("tcp_fastopen", "0x403"),
+    ("tcp_fastopen_key", "a1a1a1a1-b2b2b2b2-c3c3c3c3-d4d4d4d4"),
+];
 
 /// Four numbers of 32 bits, each with its low byte first in the key (Linux's `proc_tcp_fastopen_key`).
 fn key(value: &str) -> Option<[u8; 16]> {

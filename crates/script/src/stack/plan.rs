@@ -278,7 +278,10 @@ impl ConnectionSettings {
                     0 => EcnMode::Off,
                     1 => EcnMode::On,
                     2 => EcnMode::Passive,
-                    _ => return Ok(Meaning::NotYet("there is no accurate ECN")),
+                    _ => {
+                        let known = "there is no accurate ECN here, only 0, 1 and 2";
+                        return Err(format!("`{name}={value}` is not supported: {known}"));
+                    }
                 });
             }
             "tcp_reordering" => {

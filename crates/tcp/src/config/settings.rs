@@ -298,11 +298,12 @@ impl QuickStartConfig {
 /// The rules for arriving segments where RFC 9293 and Linux differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentRules {
-    /// RFC 9293, RFC 5961 and RFC 7323: what lies beyond the window is cut off; a repeated segment renews
+    /// RFC 9293, RFC 5961 and RFC 7323: a segment without the timestamp that was agreed on is dropped (RFC 7323 §3.2);
+    /// what lies beyond the window is cut off; a repeated segment renews
     /// TS.Recent whatever its end; TS.Recent lasts 24 days (RFC 7323 §5.5); ten ACKs within 5 s answer segments
     /// that are not acceptable (RFC 5961 §7).
     Rfc,
-    /// Linux 6.18: a segment that reaches beyond the window is taken whole if the application has read
+    /// Linux 6.18: a segment needs no timestamp; one that reaches beyond the window is taken whole if the application has read
     /// everything, and dropped otherwise (`tcp_sequence`); a repeated segment renews TS.Recent if it ends where
     /// the last ACK was sent or later; TS.Recent lasts 2,147 s (`TCP_PAWS_WRAP`); one ACK within 500 ms answers
     /// segments that are not acceptable (`tcp_invalid_ratelimit`), unless they have data or a FIN; what ends where the

@@ -18,8 +18,15 @@ impl Endpoint {
     ) {
         let (syn, rst) = (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::RST));
         let rules = self.config.segment_rules;
-        let opening = self.state == State::SynReceived && self.opening.peer_timestamps;
-        if opening && self.config.timestamps && self.timestamps.is_before_syn(segment) {
+        let opening = self.state == State::SynReceived
+            && self.opening.peer_timestamps
+            && self.config.timestamps;
+        let agreed = opening || self.timestamps.used;
+        if agreed && !segment.timestamps && !rst && rules == SegmentRules::Rfc {
+            // RFC 7323 §3.2: a segment without the option that was agreed on is dropped silently.
+            return;
+        }
+        if opening && self.timestamps.is_before_syn(segment) {
             // RFC 7323 §5.3 R1 holds from the peer's SYN on.
             self.answer(now, segment);
             return;

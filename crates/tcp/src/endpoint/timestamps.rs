@@ -31,6 +31,12 @@ impl Timestamps {
             && !segment.flags.contains(Flags::RST)
     }
 
+    /// True if a segment has a timestamp that is not old, or needs none.
+    #[inline]
+    pub(super) const fn are_current(self, segment: &Segment) -> bool {
+        !self.used || (segment.timestamps && !self.is_old(segment))
+    }
+
     /// True if a segment is older than the peer's SYN, whose timestamp is the only one so far.
     #[cold]
     pub(super) const fn is_before_syn(self, segment: &Segment) -> bool {

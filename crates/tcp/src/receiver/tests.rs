@@ -70,7 +70,7 @@ fn the_window_is_what_the_field_can_carry() {
     // 64 MiB needs a shift of 11: 2^26 >> 10 = 65,536 is one too many for 16 bits.
     assert_eq!(r.offered_shift(), 11);
     assert_eq!(r.window(), 0xffff);
-    r.on_established(Instant::START, Mss::default(), 11);
+    r.on_established(Instant::START, Mss::default(), 0, 11);
     assert_eq!(r.window(), 64 << 20);
     // 1000 bytes unread: (2^26 - 1000) >> 11 << 11 = 2^26 - 2048.
     data(&mut r, 0, 1, 1000);

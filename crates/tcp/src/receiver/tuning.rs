@@ -5,7 +5,7 @@
 //! once a round trip to hold twice of what the application read in it, and more while that grows.
 //! The rules and the constants are those of Linux 6.18; they are written down nowhere else.
 
-use ackclock_packet::Seq;
+use ackclock_packet::{Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::Autotune;
@@ -14,8 +14,12 @@ use crate::config::Autotune;
 #[derive(Clone, Debug)]
 pub(super) struct Tuning {
     config: Autotune,
+    /// The payload of a full segment of this end's (`advmss`).
     mss: u64,
     memory: u64,
+    /// The memory of what waits to be read (`sk_rmem_alloc`), and the room behind the last packet in its buffer.
+    held: u64,
+    tail_room: u64,
     /// The payload in 256 bytes of memory.
     share: u64,
     /// The most that the memory can back (`window_clamp`).
@@ -34,9 +38,46 @@ pub(super) struct Tuning {
 /// Half of the memory, until a full segment has shown what it takes.
 const FIRST_SHARE: u64 = 128;
 
-/// The kernel's memory for a packet besides its bytes on the wire: a packet of 1500 bytes was
-/// seen to take 2336 bytes of memory.
-const OVERHEAD: u64 = 836;
+/// A packet with data, as it lies in the memory of a kernel to which a TUN device gave it (`truesize`; measured with
+/// `SO_MEMINFO` on Linux 6.18).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Packet {
+    len: u64,
+    /// Its record and its first buffer, whose size is one of the allocator's.
+    head: u64,
+    /// Pages with what the first buffer does not hold.
+    pages: u64,
+    /// Room for more in the first buffer.
+    room: u64,
+    /// The first buffer has no data.
+    bare: bool,
+}
+
+impl Packet {
+    /// A segment, or several that are `joined` in one packet.
+    pub(super) const fn of(segment: &Segment, joined: bool) -> Self {
+        const PAGE: u64 = 4096;
+        const RECORD: u64 = 256;
+        /// The buffer of small packets (`skb_small_head_cache`).
+        const SMALL: u64 = 576;
+        /// Bytes in front of a packet, and the account behind it (`skb_shared_info`).
+        const FRONT: u64 = 64;
+        const ACCOUNT: u64 = 320;
+        let (size, len) = (segment.wire_size().get(), segment.len as u64);
+        if FRONT + size < PAGE {
+            let needed = (FRONT + size).next_multiple_of(64) + ACCOUNT;
+            let buffer = if needed <= SMALL { SMALL } else { needed.next_power_of_two() };
+            let room = buffer - ACCOUNT - FRONT - size;
+            return Self { len, head: RECORD + buffer, pages: 0, room, bare: false };
+        }
+        if joined {
+            let pages = len.next_multiple_of(PAGE);
+            return Self { len, head: RECORD + SMALL, pages, room: 0, bare: true };
+        }
+        let pages = (size - (PAGE - ACCOUNT - FRONT)).next_multiple_of(PAGE);
+        Self { len, head: RECORD + PAGE, pages, room: 0, bare: false }
+    }
+}
 
 impl Tuning {
     pub(super) fn new(config: Autotune, mss: Mss) -> Self {
@@ -44,6 +85,8 @@ impl Tuning {
             config,
             mss: mss.bytes().get(),
             memory: config.initial.get(),
+            held: 0,
+            tail_room: 0,
             share: FIRST_SHARE,
             clamp: u64::MAX,
             threshold: 0,
@@ -60,6 +103,33 @@ impl Tuning {
 
     const fn full(&self) -> u64 {
         (self.memory * self.share) >> 8
+    }
+
+    /// The payload that the free memory backs.
+    const fn free(&self) -> u64 {
+        (self.memory.saturating_sub(self.held) * self.share) >> 8
+    }
+
+    /// A packet waits to be read. If it `follows` the last one, its data may go to that one's buffers
+    /// (`tcp_try_coalesce`).
+    pub(super) const fn hold(&mut self, packet: Packet, follows: bool) {
+        if follows && packet.len <= self.tail_room {
+            self.tail_room -= packet.len;
+            return;
+        }
+        let moves_pages = follows && packet.bare && self.held > 0;
+        self.held += packet.pages + if moves_pages { 0 } else { packet.head };
+        if follows {
+            self.tail_room = packet.room;
+        }
+    }
+
+    /// The application has taken some of the data, so that `left` of `before` waits.
+    pub(super) fn release(&mut self, left: Bytes, before: Bytes) {
+        self.held = self.held * left.get() / before.get().max(1);
+        if left == Bytes::ZERO {
+            self.tail_room = 0;
+        }
     }
 
     /// The largest window that may ever be, from which the scale shift follows.
@@ -79,8 +149,9 @@ impl Tuning {
         if space > segment { space - space % segment } else { space }
     }
 
-    /// The handshake is done; `window` is what the SYN advertised.
-    pub(super) fn on_established(&mut self, now: Instant, window: Bytes) {
+    /// The handshake is done; `window` is what the SYN advertised, and each segment carries `options`.
+    pub(super) fn on_established(&mut self, now: Instant, window: Bytes, options: u64) {
+        self.mss = self.mss.saturating_sub(options).max(1);
         let space = self.full();
         // One segment is kept back.
         self.clamp = space.saturating_sub(self.mss).max(2 * self.mss).min(space);
@@ -89,11 +160,14 @@ impl Tuning {
         self.read_since = now;
     }
 
-    /// The peer's full segment turned out to be `len`, on the wire `size`.
-    pub(super) fn on_full_segment(&mut self, len: Bytes, size: Bytes, window: Bytes) {
-        self.share = (256 * len.get() / (size.get() + OVERHEAD)).max(1);
-        let old = self.clamp;
-        self.clamp = self.full();
+    /// The peer's full segment turned out to be of another length than was thought.
+    pub(super) fn on_full_segment(&mut self, packet: Packet, window: Bytes) {
+        let share = (256 * packet.len / (packet.head + packet.pages)).max(1);
+        if std::mem::replace(&mut self.share, share) == share {
+            return;
+        }
+        let clamp = self.full();
+        let old = std::mem::replace(&mut self.clamp, clamp);
         self.threshold = if self.clamp > old {
             self.threshold.max(window.get().min(self.clamp))
         } else {
@@ -102,15 +176,15 @@ impl Tuning {
         self.read_before = self.read_before.min(self.clamp);
     }
 
-    /// A segment of `len` came and `held` waits to be read: whether the threshold moved.
-    pub(super) fn grow(&mut self, len: Bytes, size: Bytes, held: Bytes) -> bool {
-        let space = self.full().saturating_sub(held.get());
-        let room = self.clamp.min(space).saturating_sub(self.threshold);
-        let len = len.get();
+    /// A packet came, and the peer's full segment is `segment`: whether the threshold moved.
+    pub(super) fn grow(&mut self, packet: Packet, segment: Bytes) -> bool {
+        let room = self.clamp.min(self.free()).saturating_sub(self.threshold);
+        let len = packet.len;
         if room == 0 || len < 128 {
             return false;
         }
-        let cost = ((size.get() + OVERHEAD) * self.share) >> 8;
+        let memory = packet.pages + if packet.bare { 0 } else { packet.head };
+        let cost = (memory * self.share) >> 8;
         // A segment that takes more memory than its share lets the window grow only while the
         // memory is far from used up.
         let increase = if cost <= len {
@@ -125,19 +199,19 @@ impl Tuning {
             if self.threshold > window {
                 return false;
             }
-            2 * len
+            2 * segment.get()
         };
         self.threshold += room.min(increase.max(2 * len));
         true
     }
 
-    /// The window that may be advertised while `held` waits, and whether less than half of the
-    /// memory is free. `segment` is the peer's full segment; windows are multiples of `1 << shift`.
-    pub(super) fn window(&self, held: Bytes, segment: Bytes, current: u64, shift: u8) -> Offer {
+    /// The window that may be advertised, and whether less than half of the memory is free.
+    /// `segment` is the peer's full segment; windows are multiples of `1 << shift`.
+    pub(super) fn window(&self, segment: Bytes, current: u64, shift: u8) -> Offer {
         let all = self.full();
         let full = self.clamp.min(all);
         let segment = segment.get().min(full);
-        let mut free = all.saturating_sub(held.get());
+        let mut free = self.free();
         let short = free < full / 2;
         if short {
             free = free >> shift << shift;
@@ -267,8 +341,8 @@ mod tests {
         let memory = Bytes::new(2000);
         let config = Autotune { initial: memory, most: memory };
         let mut tuning = Tuning::new(config, Mss::new(1460).unwrap());
-        tuning.on_established(Instant::START, Bytes::new(1000));
-        let window = |current| tuning.window(Bytes::ZERO, Bytes::new(1460), current, 0).window;
+        tuning.on_established(Instant::START, Bytes::new(1000), 0);
+        let window = |current| tuning.window(Bytes::new(1460), current, 0).window;
         assert_eq!(window(1000), 1000);
         assert_eq!(window(1), 1000);
         // Less than half of the buffer more is not worth an update.
@@ -295,17 +369,112 @@ mod tests {
         assert_eq!(tuning.rtt(), Some(Duration::from_millis(40)));
     }
 
+    fn packet(len: u32, joined: bool) -> Packet {
+        // 52 bytes of headers, with timestamps.
+        Packet::of(&Segment { len, options_len: 12, ..Segment::default() }, joined)
+    }
+
     #[test]
-    fn segments_that_cost_more_memory_than_they_carry_open_the_window_by_their_own_size() {
-        // Half of the memory is payload: the first window is 44 of 1460 B, of 64 KiB. A segment of 200 B in a packet of 240 B
-        // takes (240 + 836) / 2 = 538 B of the share, more than it carries (Linux's `__tcp_grow_window`).
+    fn packets_take_the_memory_that_the_kernel_was_seen_to_give_them() {
+        // Linux 6.18, SO_MEMINFO behind one packet from a TUN device with so much payload: (payload, memory).
+        for (len, memory) in [
+            (1, 832),
+            (100, 832),
+            (188, 1280),
+            (552, 1280),
+            (600, 2304),
+            (1448, 2304),
+            (1612, 2304),
+            (1613, 4352),
+            (3597, 4352),
+            (3900, 8448),
+            (4044, 8448),
+            (8948, 12544),
+            (20_000, 20_736),
+        ] {
+            let packet = packet(len, false);
+            assert_eq!(packet.head + packet.pages, memory, "{len}");
+        }
+        // Segments of 1000 bytes in one packet.
+        for (len, memory) in [(2000, 4352), (5000, 9024), (9000, 13_120), (40_000, 41_792)] {
+            let packet = packet(len, true);
+            assert_eq!(packet.head + packet.pages, memory, "{len}");
+        }
+    }
+
+    #[test]
+    fn data_that_follows_goes_to_buffers_that_are_there() {
         let mut tuning = tuning();
-        assert_eq!(tuning.threshold(), 44 * 1460);
-        assert!(tuning.grow(Bytes::new(200), Bytes::new(240), Bytes::ZERO));
-        assert_eq!(tuning.threshold(), 44 * 1460 + 2 * 200);
-        // A full one takes (1500 + 836) / 2 = 1168 B, less than it carries, and opens it by two segments, as far as there is room.
-        assert!(tuning.grow(Bytes::new(1460), Bytes::new(1500), Bytes::ZERO));
-        assert_eq!(tuning.threshold(), 64 << 10);
-        assert!(!tuning.grow(Bytes::new(1460), Bytes::new(1500), Bytes::ZERO));
+        // 200 bytes leave 1024 - 320 - 64 - 252 = 388 in their buffer of 1024, enough for 200 more. So the kernel had
+        // 1280 bytes after two, 2560 after four and 3840 after six.
+        for memory in [1280, 1280, 2560, 2560, 3840, 3840] {
+            tuning.hold(packet(200, false), true);
+            assert_eq!(tuning.held, memory);
+        }
+        tuning.release(Bytes::ZERO, Bytes::new(1200));
+        // Pages of 16 KiB are moved, and the head of 832 bytes is not.
+        for memory in [17_216, 33_600, 49_984] {
+            tuning.hold(packet(14_480, true), true);
+            assert_eq!(tuning.held, memory);
+        }
+    }
+
+    /// The thresholds (`tcpi_rcv_ssthresh`) of Linux 6.18 behind each of some packets that were read at once, or not.
+    #[test]
+    fn the_threshold_opens_as_the_kernels() {
+        let opened = || {
+            let mut tuning = tuning();
+            let first = Bytes::new(tuning.first_window(12));
+            // 45 segments of 1448 bytes.
+            assert_eq!(first.get(), 65_160);
+            tuning.on_established(Instant::START, first, 12);
+            // 65536 less one segment.
+            assert_eq!(tuning.threshold(), 64_088);
+            tuning
+        };
+        let window = Bytes::new(65_160);
+        let full = Bytes::new(1448);
+        for reads in [true, false] {
+            let mut tuning = opened();
+            let mut seen = Vec::new();
+            for n in 0..7 {
+                tuning.hold(packet(1448, false), true);
+                if n == 0 {
+                    tuning.on_full_segment(packet(1448, false), window);
+                }
+                tuning.grow(packet(1448, false), full);
+                seen.push(tuning.threshold());
+                if reads {
+                    tuning.release(Bytes::ZERO, full);
+                }
+            }
+            // Two segments each, up to 160/256 of the memory that is free: (131072 - 2304) x 5 / 8, or of four unread
+            // packets (131072 - 9216) x 5 / 8.
+            let kernels = if reads {
+                [68_056, 70_952, 73_848, 76_744, 79_640, 80_480, 80_480]
+            } else {
+                [68_056, 70_952, 73_848, 76_160, 76_160, 76_160, 76_160]
+            };
+            assert_eq!(seen, kernels);
+        }
+        // 200 bytes that cost 1280 x 160 / 256 = 800 of the share open the window by two of the peer's full segments
+        // (`__tcp_grow_window`), up to (131072 - 1280) x 5 / 8.
+        let mut tuning = opened();
+        tuning.on_full_segment(packet(1448, false), window);
+        tuning.grow(packet(1448, false), full);
+        for kernels in [70_952, 73_848, 76_744, 79_640, 81_120, 81_120] {
+            tuning.hold(packet(200, false), true);
+            tuning.grow(packet(200, false), full);
+            assert_eq!(tuning.threshold(), kernels);
+            tuning.release(Bytes::ZERO, Bytes::new(200));
+        }
+        // Packets of several segments open it by twice what they carry.
+        for (len, kernels) in [(2896, 70_952), (5792, 76_744), (14_480, 94_120)] {
+            let mut tuning = opened();
+            tuning.hold(packet(len, true), true);
+            tuning.on_full_segment(packet(len, true), window);
+            tuning.grow(packet(len, true), full);
+            assert_eq!(tuning.threshold(), kernels);
+        }
     }
 }

@@ -139,6 +139,9 @@ pub enum Alarm {
 
 /// A recovery.
 pub trait Recovery: Debug + Send {
+    /// The handshake is done: a full segment has `mss`.
+    fn on_established(&mut self, _: Mss) {}
+
     /// A segment of data goes out.
     fn on_sent(&mut self, _: &SentSegment) {}
 

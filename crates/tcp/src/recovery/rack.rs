@@ -371,6 +371,10 @@ impl Repairing for Rack {
 }
 
 impl Recovery for Rack {
+    fn on_established(&mut self, mss: Mss) {
+        self.repair.mss = mss;
+    }
+
     #[inline]
     fn board(&self) -> Option<&Scoreboard> {
         Some(&self.repair.board)

@@ -493,22 +493,16 @@ impl Repair {
         self.phase == Phase::Open
     }
 
+    /// True if there is room for `len`, new or sent again. Linux's window counts segments, a FIN alone as one.
+    #[inline]
     pub(super) fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
+        let len = if self.config.whole_segments { self.mss.bytes() } else { len };
         match &self.prr {
             Some(prr) if self.phase == Phase::Recovery => len <= prr.budget(),
+            _ if self.config.whole_segments => {
+                self.mss.times(self.board.pipe_segments() + 1) <= cwnd
+            }
             _ => self.board.pipe() + len <= cwnd,
-        }
-    }
-
-    /// True if there is room for a segment that goes out again, which may be shorter than most: Linux's window counts
-    /// segments.
-    fn has_room_again(&self, cwnd: Bytes, len: Bytes) -> bool {
-        if !self.config.whole_segments {
-            return self.has_room(cwnd, len);
-        }
-        match &self.prr {
-            Some(prr) if self.phase == Phase::Recovery => self.mss.bytes() <= prr.budget(),
-            _ => self.mss.times(self.board.pipe_segments() + 1) <= cwnd,
         }
     }
 
@@ -530,7 +524,7 @@ impl Repair {
             return None;
         }
         let hole = self.board.next_lost()?;
-        let goes = std::mem::take(&mut self.first) || self.has_room_again(cwnd, hole.len());
+        let goes = std::mem::take(&mut self.first) || self.has_room(cwnd, hole.len());
         goes.then_some(hole)
     }
 

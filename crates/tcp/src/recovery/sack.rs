@@ -129,6 +129,10 @@ impl Repairing for Sack {
 }
 
 impl Recovery for Sack {
+    fn on_established(&mut self, mss: Mss) {
+        self.repair.mss = mss;
+    }
+
     #[inline]
     fn board(&self) -> Option<&Scoreboard> {
         Some(&self.repair.board)

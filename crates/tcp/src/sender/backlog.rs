@@ -59,6 +59,9 @@ pub(super) struct Backlog {
     records: VecDeque<Seq>,
     /// The largest window that the peer ever offered, as an estimate of its buffer.
     largest_window: Bytes,
+    /// The number from which a segment is pushed although more follows: half of the largest window behind the last
+    /// that was, so that the peer hears of it before its buffer is full (Linux's `forced_push`).
+    push_at: Seq,
     /// The number after the last segment that was not full.
     short_end: Seq,
     /// The number after the last byte that the application gave.
@@ -70,6 +73,8 @@ pub(super) struct Backlog {
     room_taken: u8,
     /// A FIN follows `end`, as the application closed.
     closed: bool,
+    /// The FIN goes out in the segment of the last byte.
+    joins: bool,
 }
 
 impl Backlog {
@@ -86,12 +91,14 @@ impl Backlog {
             overdue: false,
             records: VecDeque::new(),
             largest_window: Bytes::ZERO,
+            push_at: Seq::new(u64::MAX),
             short_end: Seq::FIRST_BYTE,
             end: Seq::FIRST_BYTE,
             rwnd: Bytes::ZERO,
             mss: config.mss,
             room_taken: 0,
             closed: false,
+            joins: !config.lone_fin,
         }
     }
 
@@ -109,12 +116,14 @@ impl Backlog {
             overdue,
             records,
             largest_window,
+            push_at,
             short_end,
             end,
             rwnd,
             mss,
             room_taken,
             closed,
+            joins,
         } = self;
         *probed = None;
         *backoff = 0;
@@ -127,12 +136,14 @@ impl Backlog {
         *overdue = false;
         records.clear();
         *largest_window = Bytes::ZERO;
+        *push_at = Seq::new(u64::MAX);
         *short_end = Seq::FIRST_BYTE;
         *end = Seq::FIRST_BYTE;
         *rwnd = Bytes::ZERO;
         *mss = config.mss;
         *room_taken = 0;
         *closed = false;
+        *joins = !config.lone_fin;
     }
 
     pub(super) fn write(&mut self, volume: Bytes, hint: WriteHint) {
@@ -242,9 +253,15 @@ impl Backlog {
     ) -> Option<DataRange> {
         let data = self.end.since(seq).min(limit.since(seq));
         let len = self.within_record(seq, data.min(most), send.una);
-        let fin = self.closed && seq + len == self.end && limit > self.end;
-        let push = len > Bytes::ZERO && (seq + len == self.end || self.ends_record(seq + len));
+        let fin = self.closed
+            && seq + len == self.end
+            && limit > self.end
+            && (self.joins || self.fin_is_due(seq, len, send));
         let new = seq >= send.max;
+        let push = len > Bytes::ZERO
+            && (seq + len == self.end
+                || (new && seq + len > self.push_at)
+                || self.ends_record(seq + len));
         (len > Bytes::ZERO || fin).then_some(DataRange {
             seq,
             len,
@@ -280,6 +297,34 @@ impl Backlog {
         if data.len < self.full_payload() {
             self.short_end = end;
         }
+        if end > self.push_at {
+            self.push_at = end + self.largest_window / 2;
+        }
+    }
+
+    /// True if the FIN behind `len` of data at `seq` has nothing to wait with: there is none, or it would have waited
+    /// by itself when it was written.
+    #[cold]
+    fn fin_is_due(&self, seq: Seq, len: Bytes, send: &SendSpace) -> bool {
+        let holds = self.cork || self.more || self.nagle_waits(send);
+        len == Bytes::ZERO
+            || (holds
+                && len < self.full_payload()
+                && seq >= send.max
+                && !self.ends_record(seq + len))
+    }
+
+    /// Data has to wait, so that the FIN behind it joins it.
+    pub(super) const fn join_fin(&mut self) {
+        self.joins = true;
+    }
+
+    fn nagle_waits(&self, send: &SendSpace) -> bool {
+        match self.nagle {
+            Nagle::Off => false,
+            Nagle::On => send.una < send.max,
+            Nagle::Minshall => send.una < self.short_end,
+        }
     }
 
     /// The wait of a segment that is not full for more data, or for an ACK (RFC 9293 §3.7.4). A
@@ -292,12 +337,7 @@ impl Backlog {
             let overdue = std::mem::take(&mut self.overdue);
             return if overdue { ShortWait::No } else { ShortWait::Cork };
         }
-        let waits = match self.nagle {
-            Nagle::Off => false,
-            Nagle::On => send.una < send.max,
-            Nagle::Minshall => send.una < self.short_end,
-        };
-        if waits { ShortWait::Nagle } else { ShortWait::No }
+        if self.nagle_waits(send) { ShortWait::Nagle } else { ShortWait::No }
     }
 
     /// The full segment of a connection that agreed on `mss`, whose peer's first window is `window`.
@@ -307,6 +347,7 @@ impl Backlog {
         }
         self.agreed_mss = Some(mss);
         self.largest_window = self.largest_window.max(window);
+        self.push_at = Seq::FIRST_BYTE + self.largest_window / 2;
         self.mss = self.bounded_mss(mss);
         self.mss
     }

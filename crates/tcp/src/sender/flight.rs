@@ -228,6 +228,11 @@ impl Flight {
         self.space = SendSpace { una: seq, nxt: seq, max: seq };
     }
 
+    /// The handshake is done: a full segment has `mss`.
+    pub(super) fn on_established(&mut self, mss: Mss) {
+        self.recovery.on_established(mss);
+    }
+
     /// A round-trip time.
     #[inline]
     pub(super) fn on_rtt(&mut self, rtt: Duration) {

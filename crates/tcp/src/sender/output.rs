@@ -14,7 +14,7 @@ pub struct DataRange {
     pub len: Bytes,
     /// True if the FIN follows the payload.
     pub fin: bool,
-    /// True if it empties the buffer (RFC 9293 §3.9.1.2).
+    /// True if the peer's application is to have it soon, as with what empties the buffer (RFC 9293 §3.9.1.2).
     pub push: bool,
     /// True if it is sent for the first time, and is no probe.
     pub new: bool,

@@ -152,21 +152,77 @@ fn an_echo_holds_back_the_growth_of_its_own_ack_alone() {
 
 #[test]
 fn a_record_goes_out_where_a_full_segment_would_not() {
-    // Twenty records of half a segment fill the window of ten segments; beside nineteen a full segment has no room.
-    let mut sender = established(&config("reno+sack+iw10", Profile::Linux));
-    sender.set_nagle(Nagle::Off);
-    for _ in 0..30 {
-        sender.write(Bytes::new(500), WriteHint::Record);
-    }
-    let mut sent = 0;
-    while let Some(data) = sender.poll_transmit::<true>(at(0)) {
-        assert_eq!(data.len, Bytes::new(500));
-        sent += 1;
-        if data.follows == Follows::Nothing {
-            break;
+    // Twenty records of half a segment fill the window of ten segments, beside nineteen a full segment has no room; to
+    // Linux each is a segment, so that ten fill it.
+    for (profile, fit) in [(Profile::Rfc, 20), (Profile::Linux, 10)] {
+        let mut sender = established(&config("reno+sack+iw10", profile));
+        sender.set_nagle(Nagle::Off);
+        for _ in 0..30 {
+            sender.write(Bytes::new(500), WriteHint::Record);
         }
+        let mut sent = 0;
+        while let Some(data) = sender.poll_transmit::<true>(at(0)) {
+            assert_eq!(data.len, Bytes::new(500));
+            sent += 1;
+            if data.follows == Follows::Nothing {
+                break;
+            }
+        }
+        assert_eq!(sent, fit, "{profile}");
     }
-    assert_eq!(sent, 20);
+}
+
+/// The segments of an instant: the payload, and whether it is pushed and a FIN follows it.
+fn given(sender: &mut Sender, now: Instant) -> Vec<(u64, bool, bool)> {
+    std::iter::from_fn(|| sender.poll_transmit::<false>(now))
+        .map(|data| (data.len.get(), data.push, data.fin))
+        .collect()
+}
+
+#[test]
+fn a_fin_joins_what_waits_and_else_goes_alone_on_linux() {
+    for (profile, volume, expected) in [
+        // A system call each: the write has sent its segments before the close.
+        (Profile::Linux, 2000, vec![(1000, false, false), (1000, true, false), (0, false, true)]),
+        // RFC 9293 knows no such order: they are one segment.
+        (Profile::Rfc, 2000, vec![(1000, false, false), (1000, true, true)]),
+    ] {
+        let mut sender = established(&config("reno+rack+iw10", profile));
+        sender.write(Bytes::new(volume), WriteHint::Silence);
+        sender.close();
+        assert_eq!(given(&mut sender, at(0)), expected, "{profile}");
+    }
+    // A short segment that Nagle's algorithm keeps takes the FIN along.
+    let mut sender = established(&config("reno+rack+iw10", Profile::Linux));
+    sender.write(Bytes::new(100), WriteHint::Silence);
+    assert_eq!(given(&mut sender, at(0)), [(100, true, false)]);
+    sender.write(Bytes::new(100), WriteHint::Silence);
+    sender.close();
+    assert_eq!(given(&mut sender, at(0)), [(100, true, true)]);
+    // So do two segments for which the window has no room; one behind a full window waits itself.
+    for (volume, expected) in
+        [(12_000, vec![(1000, false, false), (1000, true, true)]), (10_000, vec![(0, false, true)])]
+    {
+        let mut sender = established(&config("reno+rack+iw10", Profile::Linux));
+        sender.write(Bytes::new(volume), WriteHint::Silence);
+        sender.close();
+        assert_eq!(given(&mut sender, at(0)).len(), 10);
+        sender.acks(at(100), 1);
+        assert_eq!(given(&mut sender, at(100)), expected);
+    }
+}
+
+#[test]
+fn linux_pushes_a_segment_in_half_of_the_largest_window() {
+    // Half of 6000 bytes: the fourth segment of 1000 ends beyond it, and then the eighth.
+    for (profile, pushed) in [(Profile::Linux, vec![3, 7]), (Profile::Rfc, vec![])] {
+        let mut sender = sender_under("reno+rack+iw10", profile);
+        sender.first_mss(Mss::new(1000).unwrap(), Bytes::new(6000));
+        sender.set_rwnd(Bytes::new(1 << 30));
+        let given = given(&mut sender, at(0));
+        let seen: Vec<usize> = (0..given.len()).filter(|n| given[*n].1).collect();
+        assert_eq!((given.len(), seen), (10, pushed), "{profile}");
+    }
 }
 
 #[test]

@@ -155,7 +155,8 @@ impl Endpoint {
         }
         let scaling = self.config.window_scaling.then_some(peer_scale).flatten();
         let shifts = scaling.map(|theirs| (theirs, self.receiver.offered_shift()));
-        self.receiver.on_established(now, mss, shifts.map_or(0, |(_, ours)| ours));
+        let every = if timestamps { Timestamps::LEN } else { 0 };
+        self.receiver.on_established(now, mss, every, shifts.map_or(0, |(_, ours)| ours));
         if sack {
             self.receiver.permit_sack();
         } else if self.config.parts.recovery.needs_sack() {

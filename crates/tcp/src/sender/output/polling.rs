@@ -67,6 +67,9 @@ impl Sender {
     fn end_burst(&mut self, now: Instant) {
         self.flight.settle_alarm();
         let Self { backlog, flight, allowance, .. } = self;
+        if backlog.is_closed() && flight.nxt() < backlog.end() {
+            backlog.join_fin();
+        }
         allowance.end_burst(View { now, backlog, flight });
     }
 
