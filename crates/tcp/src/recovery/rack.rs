@@ -126,7 +126,8 @@ impl Rack {
         let mut lost = Bytes::ZERO;
         let wait = self.rtt + self.reo_wnd();
         let at = self.repair.board.find_lost_by_time(self.newest, wait, now, &mut lost);
-        self.reorder_at = at.map_or(Instant::NEVER, |at| at + self.repair.slack());
+        let expiry = |at: Instant| self.repair.expiry(now, at.since(now) + self.repair.slack());
+        self.reorder_at = at.map_or(Instant::NEVER, expiry);
         if at.is_some() && self.repair.config.one_timer {
             self.probe_at = Instant::NEVER;
         }
@@ -143,7 +144,7 @@ impl Rack {
         self.reorder_at = match deadlines {
             None => Instant::NEVER,
             Some((first, _)) if first <= now => now,
-            Some((first, _)) => first + self.repair.slack(),
+            Some((first, _)) => self.repair.expiry(now, first.since(now) + self.repair.slack()),
         };
     }
 
@@ -174,12 +175,13 @@ impl Rack {
             return;
         }
         self.reorder_at = Instant::NEVER;
-        let at = now + self.probe_wait(clocks);
-        self.probe_at = match set_by {
-            SetBy::NewData if from_first > now => at.min(from_first),
-            SetBy::NewData => at,
-            _ => at.min(now + clocks.rto),
+        let wait = self.probe_wait(clocks);
+        let wait = match set_by {
+            SetBy::NewData if from_first > now => wait.min(from_first.since(now)),
+            SetBy::NewData => wait,
+            _ => wait.min(clocks.rto),
         };
+        self.probe_at = self.repair.expiry(now, wait);
         // No timeout comes before the probe.
         self.timeout_at = clocks.rto_at.unwrap_or(now).max(self.probe_at);
     }
