@@ -212,6 +212,13 @@ impl Rack {
         !self.repair.sack && self.repair.config.one_timer
     }
 
+    /// True if a repair is over that found a loss in what was sent after its beginning: that one has yet to cost something,
+    /// although it may have been sent again (Linux's `tcp_time_to_recover`).
+    const fn loss_is_left(&self, was_repairing: bool) -> bool {
+        let over = was_repairing && matches!(self.repair.phase, Phase::Open);
+        over && self.repair.config.one_timer && self.repair.board.lost_segments() > 0
+    }
+
     /// Takes in what a DSACK says. That a probe came twice tells nothing of reordering (Linux's `tcp_dsack_seen`).
     fn on_dsack(&mut self, duplicate: Range, send: &SendSpace) {
         let of_probe = self.probe.is_some_and(|probe| probe.again && probe.end == duplicate.end);
@@ -330,7 +337,7 @@ impl Rack {
             self.reorder_at = Instant::NEVER;
             false
         };
-        let more = self.repair.finds_loss_by_duplicates(advanced) || more;
+        let more = self.repair.finds_loss_by_duplicates(advanced) || more || self.loss_is_left(repairing);
         let open = self.repair.phase == Phase::Open;
         let by_probe = open && self.probe_found_loss(dsack.is_some(), send);
         let outcome = match self.repair.phase {
