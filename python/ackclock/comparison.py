@@ -58,6 +58,11 @@ METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("dropped_packets", "dropped there", "packets", 1, 1),
 )
 
+#: The bounds within which a simulation and the kernel agree (docs/validation/live-kernel.md): of
+#: goodput, and of segments sent again as a share of the kernel's and in segments.
+MOST_APART = 0.03
+MOST_APART_AGAIN = (0.25, 20)
+
 #: The name of the rows that are about all flows together.
 ALL_FLOWS = "all flows"
 #: The columns of the table ``videos`` that are compared.
@@ -347,7 +352,51 @@ def compare(
             if found.random is False:
                 break
     notes = tuple(_notes(made, runs, repeat))
-    return Comparison(scenario, link, columns, runs, tuple(doubts), notes)
+    found = Comparison(scenario, link, columns, runs, tuple(doubts), notes)
+    return replace(found, notes=(*notes, *_agreements(found)))
+
+
+def _agreements(found: Comparison) -> Iterator[str]:
+    """Yield for each flow whether simulation and kernel agree on it."""
+    by_column = {(column.on, column.variant): title for title, column in found.columns.items()}
+    pairs = [
+        (title, by_column["live", column.variant])
+        for title, column in found.columns.items()
+        if column.on == "sim" and ("live", column.variant) in by_column
+    ]
+    flows: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in found.rows():
+        flows.setdefault(row["flow"], {})[row["metric"]] = row
+    for flow, metrics in flows.items():
+        if "goodput_bps" in metrics and "segments_retransmitted" in metrics:
+            of = metrics["goodput_bps"], metrics["segments_retransmitted"]
+            for sim, live in pairs:
+                yield agreement(flow, (sim, live), *((row[sim], row[live]) for row in of))
+
+
+def agreement(
+    flow: str,
+    titles: tuple[str, str],
+    goodput_bps: tuple[Value, Value],
+    retransmitted: tuple[Value, Value],
+) -> str:
+    """Return whether a simulation and live runs agree on a flow, and by how much they are apart."""
+    (sim, live), (again, again_live) = goodput_bps, retransmitted
+    apart = sim.mean / live.mean - 1 if live.mean else math.inf
+    most_again = max(MOST_APART_AGAIN[0] * again_live.mean, MOST_APART_AGAIN[1])
+    said = (
+        f"{flow}, {titles[0]} beside {titles[1]}: goodput {apart:+.1%}, {again.mean:.6g} and "
+        f"{again_live.mean:.6g} segments sent again"
+    )
+    if abs(apart) <= MOST_APART and abs(again.mean - again_live.mean) <= most_again:
+        return f"{said}: they agree (within {MOST_APART:.0%}, and a quarter or 20 segments)"
+    said += f": they are apart (more than {MOST_APART:.0%}, or a quarter and 20 segments)"
+    if sim.runs == 1 or live.runs == 1:
+        said += (
+            "; one run is one draw of what may be chaotic: other starts and seeds say whether it "
+            "is more than that"
+        )
+    return said
 
 
 def _notes(made: dict[str, Scenario], runs: dict[str, list[Run]], repeat: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
+from ackclock.comparison import Value, agreement
 from support import ROOT, Answer
 
 EXAMPLES = ROOT / "examples"
@@ -162,3 +163,25 @@ def test_columns_that_cannot_be_are_refused(lossy: dict[str, Any]) -> None:
         with pytest.raises(ac.BadInput) as refused:
             ac.compare(scenario, **options)  # pyright: ignore[reportArgumentType]
         assert str(refused.value).startswith(expected)
+
+
+def test_a_comparison_says_whether_simulation_and_kernel_agree() -> None:
+    def value(mean: float, runs: int = 3) -> Value:
+        return Value(mean, None, runs)
+
+    # 4.671 / 4.743 = 0.985; 53 and 54.
+    said = agreement("a", ("sim", "live"), (value(4.671e6), value(4.743e6)), (value(53), value(54)))
+    assert said == (
+        "a, sim beside live: goodput -1.5%, 53 and 54 segments sent again: they agree "
+        "(within 3%, and a quarter or 20 segments)"
+    )
+    # 4.156 / 4.743 = 0.876. A quarter of 200 is 50, and 20 count where that is less.
+    apart = agreement(
+        "a", ("sim", "live"), (value(4.156e6, 1), value(4.743e6)), (value(61, 1), value(53))
+    )
+    assert "goodput -12.4%" in apart
+    assert "they are apart" in apart
+    assert "one run is one draw" in apart
+    for again, agrees in ((150, True), (149, False)):
+        said = agreement("a", ("sim", "live"), (value(1), value(1)), (value(again), value(200)))
+        assert ("they agree" in said) == agrees
