@@ -196,3 +196,5 @@ def _print(found: SuiteResult) -> None:
         f"{passed} pass, {len(found.failed())} fail of {number_of(len(mine), 'cell')} of "
         f"{', '.join(found.variants)}. Scenarios and core: {found.digest}."
     )
+    for note in found.notes:
+        printing.say(note)
