@@ -198,3 +198,5 @@ def _print(found: SuiteResult) -> None:
         f"{passed} pass, {len(found.failed())} fail{untold} of {number_of(len(mine), 'cell')} of "
         f"{', '.join(found.variants)}. Scenarios, seeds, rules and laws: {found.digest}."
     )
+    for note in found.notes:
+        printing.say(note)

@@ -424,3 +424,9 @@ def test_a_live_baseline_is_live() -> None:
     alone = judged(made, "mine, live", found)
     assert alone.verdict == "no limit: reported"
     assert alone.reason == "its limit is relative to base, live, which was refused"
+
+
+def test_parts_that_nobody_asked_for_are_told() -> None:
+    # The baseline newreno recovers without SACK under the profile rfc; cubic has RACK.
+    told = run_suite("rfc9743", ["cubic"], cases=["5.1.1-collapse"], quick=True).notes
+    assert any("differ in more than their laws" in note and "newreno" in note for note in told)

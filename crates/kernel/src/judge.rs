@@ -292,6 +292,7 @@ impl Model {
             limited_by: self.usage(record, now).limited_by,
             in_recovery: record.state >= 3,
             may_grow: record.limited,
+            paced: false,
             mss,
         };
         if let Some(rtt) = rtt {

@@ -12,6 +12,7 @@ mod channel;
 mod dice;
 mod engines;
 mod feedback;
+mod linux_loops;
 mod marks;
 mod models;
 mod moments;

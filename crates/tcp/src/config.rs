@@ -124,6 +124,7 @@ impl Config {
                 whole_segments: false,
                 grow_on_sack: false,
                 timer_slack: Duration::ZERO,
+                timer_tick: Duration::ZERO,
                 one_timer: false,
                 widens_after_reordering: false,
                 hurries_after_reneging: false,

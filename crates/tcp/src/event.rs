@@ -93,6 +93,8 @@ pub struct Ack {
     pub in_recovery: bool,
     /// True if the idle rule lets the window grow on it. False only for a law that is told of such ACKs too.
     pub may_grow: bool,
+    /// True if segments are paced, at whatever rate.
+    pub paced: bool,
     /// Payload bytes of a full segment.
     pub mss: Mss,
 }

@@ -624,6 +624,7 @@ fn duplicates(choice: GrowthChoice, heard: Option<&Heard>) -> (u64, Option<(Faul
                 limited_by: Limit::Cwnd,
                 in_recovery: false,
                 may_grow: true,
+                paced: false,
                 mss,
             };
             if law.hears_acks() {

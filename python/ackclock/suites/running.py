@@ -18,6 +18,7 @@ from ackclock._words import Substrate
 from ackclock.citing import bibtex
 from ackclock.errors import BadInput
 from ackclock.scenario import Scenario
+from ackclock.senders import notes_on, senders_of
 from ackclock.suites import suite_of
 from ackclock.suites.case import Case, Outcome, Suite
 from ackclock.suites.cells import LIVE, Cell, cells_of, outcomes_of
@@ -75,6 +76,15 @@ class SuiteResult:
         """The cases in their order."""
         return tuple({cell.case.key: cell.case for cell in self.cells}.values())
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The parts in which senders and baselines differ although nobody asked for it."""
+        if self.suite.subject == "queue":
+            return ()
+        scenarios = self.scenarios.values()
+        senders = chain.from_iterable(senders_of(each.to_json()) for each in scenarios)
+        return tuple(notes_on(list(senders)))
+
     def cell(self, case: str, variant: str) -> Cell:
         """Return the cell of a case and a sender, by their names."""
         for cell in self.cells:
@@ -118,6 +128,7 @@ class SuiteResult:
             "variants": list(self.variants),
             "baselines": list(self.baselines),
             "left_out": list(self.suite.left_out),
+            "notes": list(self.notes),
             "cells": [
                 {
                     "case": cell.case.key,

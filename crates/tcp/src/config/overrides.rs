@@ -57,8 +57,13 @@ overrides! {
     initial_rto: Duration => config.rto.initial = value;
     /// The largest retransmission timeout.
     max_rto: Duration => config.rto.max = value;
-    /// The tick of the retransmission timer's clock.
-    clock_granularity: Duration => config.rto.granularity = value;
+    /// The tick of the clock that retransmission timers go by; under `linux` the kernel's: `"4 ms"` at 250 Hz.
+    clock_granularity: Duration => {
+        config.rto.granularity = value;
+        if config.recovery.timer_tick > Duration::ZERO {
+            config.recovery.timer_tick = value;
+        }
+    };
     /// When an ACK may wait: `"off"`, or `{ every = 2, timeout = "200 ms" }`.
     delayed_ack: DelayedAckSpec => config.delayed_ack = value.into();
     /// The receive buffer, of a fixed size.

@@ -101,6 +101,8 @@ pub struct RecoveryConfig {
     pub grow_on_sack: bool,
     /// The wait of recovery's own timers beyond their moment (Linux: 2 ms).
     pub timer_slack: Duration,
+    /// The tick of the clock that recovery's own timers go by (Linux: a jiffy); zero if they are exact.
+    pub timer_tick: Duration,
     /// True if one timer serves for the probe, for reordering and for retransmission: each takes the place of the other,
     /// and the timeout then counts from when the first segment was last sent (Linux's `tcp_rearm_rto`).
     pub one_timer: bool,
@@ -121,6 +123,7 @@ impl RecoveryConfig {
             grow_on_sack: true,
             // TCP_TIMEOUT_MIN_US.
             timer_slack: Duration::from_millis(2),
+            timer_tick: Duration::from_millis(1),
             one_timer: true,
             widens_after_reordering: true,
             hurries_after_reneging: true,

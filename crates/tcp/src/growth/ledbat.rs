@@ -178,6 +178,7 @@ mod tests {
                 limited_by: Limit::Cwnd,
                 in_recovery: false,
                 may_grow: true,
+                paced: false,
                 mss,
             },
             None,

@@ -27,7 +27,10 @@ const CALLS_TO_GROW: u64 = 20;
 /// Rounds before the window shrinks, and after which it stops to grow although there are too few ACKs to judge.
 const ROUNDS_TO_SHRINK: u64 = 2;
 const ROUNDS_TO_STOP: u64 = 10;
-/// `NV_MIN_CWND`, what a round of one ACK raises it by, and the most: `NV_TSO_CWND_BOUND` and one.
+/// `nv_min_cwnd`, a parameter of the module: the least window that a decision leaves.
+const LEAST_LEFT: u64 = 2;
+/// `NV_MIN_CWND`, the segments less one that a round of one ACK has to move to count, what such a round raises it by, and
+/// the most: `NV_TSO_CWND_BOUND` and one.
 const MIN_CWND: u64 = 4;
 const MIN_CWND_STEP: u64 = 2;
 const LARGEST_MIN_CWND: u64 = 81;
@@ -150,7 +153,7 @@ impl Nv {
             }
         }
         (self.calls, self.rounds, self.max_rate) = (0, 0, 0);
-        window.cwnd = window.cwnd.max(self.min_cwnd);
+        window.cwnd = window.cwnd.max(LEAST_LEFT);
     }
 
     fn may_shrink(&mut self, window: &Window) -> bool {
@@ -289,6 +292,24 @@ impl Module for Nv {
                     self.slower = (self.slower + 1).min(SLOWEST);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_leaves_a_window_of_two_to_five_as_it_is() {
+        // tcpnv_acked: cwnd < nv_min_cwnd, the parameter of 2, and not the connection's own number of that name, which a
+        // round of one ACK raises from 4 on. All these windows are below the least of `most`, 10: they may grow.
+        for (before, after) in [(1, 2), (2, 2), (3, 3), (5, 5)] {
+            let mut law = Nv { calls: CALLS_TO_GROW, min_cwnd: MIN_CWND + 2, ..Nv::default() };
+            let mut window = Window::default();
+            window.cwnd = before;
+            law.decide(&mut window);
+            assert_eq!((window.cwnd, law.grows, law.calls), (after, true, 0));
         }
     }
 }

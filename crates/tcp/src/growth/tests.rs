@@ -95,6 +95,7 @@ impl Story {
             limited_by: self.limited_by,
             in_recovery: false,
             may_grow: true,
+            paced: false,
             mss: self.mss,
         };
         if let Some(rtt) = ack.rtt {

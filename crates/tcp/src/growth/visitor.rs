@@ -451,6 +451,7 @@ mod tests {
             limited_by: Limit::Cwnd,
             in_recovery: false,
             may_grow: true,
+            paced: false,
             mss: Mss::new(1000).unwrap(),
         }
     }

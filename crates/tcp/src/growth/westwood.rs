@@ -367,6 +367,7 @@ mod tests {
             limited_by: crate::event::Limit::Application,
             in_recovery: false,
             may_grow: false,
+            paced: false,
             mss: ackclock_units::Mss::new(1000).unwrap(),
         }
     }

@@ -129,6 +129,7 @@ mod tests {
                     limited_by: Limit::Application,
                     in_recovery: false,
                     may_grow: true,
+                    paced: false,
                     mss,
                 };
                 if self.rule.may_grow(&ack, self.cwnd, in_slow_start) {

@@ -127,6 +127,7 @@ fn ack() -> Ack {
         limited_by: Limit::Application,
         in_recovery: false,
         may_grow: true,
+        paced: false,
         mss: Mss::new(1000).unwrap(),
     }
 }

@@ -126,7 +126,8 @@ impl Rack {
         let mut lost = Bytes::ZERO;
         let wait = self.rtt + self.reo_wnd();
         let at = self.repair.board.find_lost_by_time(self.newest, wait, now, &mut lost);
-        self.reorder_at = at.map_or(Instant::NEVER, |at| at + self.repair.slack());
+        let expiry = |at: Instant| self.repair.expiry(now, at.since(now) + self.repair.slack());
+        self.reorder_at = at.map_or(Instant::NEVER, expiry);
         if at.is_some() && self.repair.config.one_timer {
             self.probe_at = Instant::NEVER;
         }
@@ -143,7 +144,7 @@ impl Rack {
         self.reorder_at = match deadlines {
             None => Instant::NEVER,
             Some((first, _)) if first <= now => now,
-            Some((first, _)) => first + self.repair.slack(),
+            Some((first, _)) => self.repair.expiry(now, first.since(now) + self.repair.slack()),
         };
     }
 
@@ -174,12 +175,13 @@ impl Rack {
             return;
         }
         self.reorder_at = Instant::NEVER;
-        let at = now + self.probe_wait(clocks);
-        self.probe_at = match set_by {
-            SetBy::NewData if from_first > now => at.min(from_first),
-            SetBy::NewData => at,
-            _ => at.min(now + clocks.rto),
+        let wait = self.probe_wait(clocks);
+        let wait = match set_by {
+            SetBy::NewData if from_first > now => wait.min(from_first.since(now)),
+            SetBy::NewData => wait,
+            _ => wait.min(clocks.rto),
         };
+        self.probe_at = self.repair.expiry(now, wait);
         // No timeout comes before the probe.
         self.timeout_at = clocks.rto_at.unwrap_or(now).max(self.probe_at);
     }
@@ -208,6 +210,13 @@ impl Rack {
     /// Without SACK Linux finds losses by duplicate ACKs alone (`tcp_identify_packet_loss`).
     const fn counts_duplicates(&self) -> bool {
         !self.repair.sack && self.repair.config.one_timer
+    }
+
+    /// True if a repair is over that found a loss in what was sent after its beginning: that one has yet to cost something,
+    /// although it may have been sent again (Linux's `tcp_time_to_recover`).
+    const fn loss_is_left(&self, was_repairing: bool) -> bool {
+        let over = was_repairing && matches!(self.repair.phase, Phase::Open);
+        over && self.repair.config.one_timer && self.repair.board.lost_segments() > 0
     }
 
     /// Takes in what a DSACK says. That a probe came twice tells nothing of reordering (Linux's `tcp_dsack_seen`).
@@ -328,7 +337,7 @@ impl Rack {
             self.reorder_at = Instant::NEVER;
             false
         };
-        let more = self.repair.finds_loss_by_duplicates(advanced) || more;
+        let more = self.repair.finds_loss_by_duplicates(advanced) || more || self.loss_is_left(repairing);
         let open = self.repair.phase == Phase::Open;
         let by_probe = open && self.probe_found_loss(dsack.is_some(), send);
         let outcome = match self.repair.phase {

@@ -592,4 +592,22 @@ impl Repair {
     pub(super) const fn slack(&self) -> Duration {
         self.config.timer_slack
     }
+
+    /// The moment at which a timer expires that is set for `wait`.
+    ///
+    /// Linux counts in ticks. It rounds the wait up, and the wheel of its timers adds a tick so that none is early; from 63
+    /// ticks on the wheel has steps of 8, from 504 on of 64 (`calc_wheel_index` of `kernel/time/timer.c`).
+    pub(super) fn expiry(&self, now: Instant, wait: Duration) -> Instant {
+        let tick = self.config.timer_tick.as_nanos();
+        if tick == 0 {
+            return now + wait;
+        }
+        let ticks = wait.as_nanos().div_ceil(tick);
+        let mut step = 1;
+        while ticks >= 63 * step {
+            step *= 8;
+        }
+        let expires = ((now.as_nanos() / tick + ticks) / step + 1) * step;
+        Instant::START + Duration::from_nanos(expires * tick)
+    }
 }

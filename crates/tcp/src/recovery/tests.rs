@@ -6,6 +6,7 @@ use ackclock_units::Duration;
 use ackclock_units::random::Stream;
 use proptest::prelude::*;
 
+use super::repair::Repair;
 use super::*;
 use crate::config::{Config, Profile};
 use crate::variant::Variant;
@@ -216,4 +217,25 @@ fn the_twins_live_through_losses() {
     }
     // Of 20 lives of some 500 ACKs each, with a loss in a hundred segments.
     assert!(total.0 > 5_000 && total.1 > 20, "{total:?}");
+}
+
+#[test]
+fn timers_expire_as_the_wheel_of_linux_has_it() {
+    // A wait is rounded up to ticks, and a tick comes on top: at 986.8 ms 4.64 ms are 986 + 5 + 1. From 63 ticks on it is the
+    // next multiple of 8, from 504 on of 64. At 250 Hz 986.8 ms lie in tick 246, and 4.64 ms are 2: (246 + 2 + 1) * 4.
+    let at = |micros| Instant::START + Duration::from_micros(micros);
+    for (tick, now, wait, expiry) in [
+        (1, 986_800, 4640, 992_000),
+        (1, 0, 62_000, 63_000),
+        (1, 0, 62_001, 64_000),
+        (1, 0, 100_000, 104_000),
+        (1, 0, 504_000, 512_000),
+        (1, 0, 576_000, 640_000),
+        (4, 986_800, 4640, 996_000),
+        (0, 986_800, 4640, 991_440),
+    ] {
+        let config = RecoveryConfig { timer_tick: Duration::from_millis(tick), ..config() };
+        let repair = Repair::new(Scoreboard::by_time(), None, config);
+        assert_eq!(repair.expiry(at(now), Duration::from_micros(wait)), at(expiry), "{wait}");
+    }
 }

@@ -227,23 +227,25 @@ fn linux_pushes_a_segment_in_half_of_the_largest_window() {
 
 #[test]
 fn the_last_segment_of_a_burst_sets_the_timers() {
-    // No round-trip time is known: a probe is due after a second, and so is the timeout.
+    // No round-trip time is known: a probe is due after a second, and so is the timeout. 1000 ticks of Linux's wheel are
+    // (1000 / 64 + 1) * 64.
     let mut sender = sender("reno+rack+iw10");
     while sender.poll_transmit::<true>(at(0)).unwrap().follows != Follows::Nothing {}
-    assert_eq!(sender.wake(), at(1000));
+    assert_eq!(sender.wake(), at(1024));
 }
 
 #[test]
 fn a_probe_is_timed_from_the_last_ack_once_nothing_more_goes_out() {
     // ACKs of the first window after 50 ms and after 70: srtt is 50 + 20 / 8 ms, and a probe is due two of them and
-    // 2 ms (Linux) after the second. Until the sender is asked for segments it wants to be asked at once.
+    // 2 ms (Linux) after the second, at 177 ms, which the wheel makes (177 / 8 + 1) * 8. Until the sender is asked for
+    // segments it wants to be asked at once.
     let mut sender = sender("reno+rack+iw10");
     sender.fill(at(0));
     sender.acks(at(50), 1);
     assert_eq!(sender.wake(), at(50));
     sender.acks(at(70), 1);
     sender.fill(at(70));
-    assert_eq!(sender.wake(), at(70 + 105 + 2));
+    assert_eq!(sender.wake(), at(184));
 }
 
 #[test]
@@ -252,14 +254,15 @@ fn an_ack_just_as_a_probe_is_due_puts_it_off() {
     sender.fill(at(0));
     sender.acks(at(50), 1);
     sender.fill(at(50));
-    assert_eq!(sender.wake(), at(50 + 100 + 2));
-    sender.acks(at(152), 1);
-    sender.on_timer(at(152));
-    sender.fill(at(152));
-    // srtt is 50 + 102 / 8 = 62.75 ms, so that the probe would be due at 152 + 125.5 + 2 ms. The timeout of 62.75 + 200 ms,
-    // in whole milliseconds, comes before, counted from when the first segment was sent: the probe is sent then
-    // (Linux's tcp_rto_delta_us).
-    assert_eq!(sender.wake(), at(263));
+    // 50 + 100 + 2 = 152 ms, in steps of 8 (Linux's wheel of timers).
+    assert_eq!(sender.wake(), at(160));
+    sender.acks(at(160), 1);
+    sender.on_timer(at(160));
+    sender.fill(at(160));
+    // srtt is 50 + 110 / 8 = 63.75 ms, so that the probe would be due at 160 + 127.5 + 2 ms. The timeout of 63.75 + 200 ms,
+    // in whole milliseconds 264, comes before, counted from when the first segment was sent: the probe is sent then
+    // (Linux's tcp_rto_delta_us), at (264 / 8 + 1) * 8.
+    assert_eq!(sender.wake(), at(272));
 }
 
 #[test]

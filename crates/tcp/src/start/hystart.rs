@@ -3,7 +3,7 @@
 //! TCP Slow Start", 2008.)
 //!
 //! Slow start ends when the ACKs of a round come as one train that is longer than half of the
-//! smallest round-trip time, or when the delay has grown.
+//! smallest round-trip time, or than all of it where segments are paced, or when the delay has grown.
 
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
@@ -96,8 +96,9 @@ impl HyStart {
         }
         if ack.now.since(round.last_ack) <= ACK_DELTA {
             round.last_ack = ack.now;
-            // The whole of it for a sender that paces; this one does not.
-            let longest = (delay_min + ack_delay(ack, cwnd, ssthresh).min(LARGEST_ACK_DELAY)) / 2;
+            let whole = delay_min + ack_delay(ack, cwnd, ssthresh).min(LARGEST_ACK_DELAY);
+            // Pacing may spread a window over half a round-trip time by itself.
+            let longest = if ack.paced { whole } else { whole / 2 };
             self.found |= ack.now.since(round.begin) > longest;
         }
         round.smallest_rtt = round.smallest_rtt.min(rtt);
@@ -227,6 +228,20 @@ mod tests {
         assert!(!path.round(Duration::from_millis(100)));
         assert!(path.round(Duration::from_millis(100)));
         assert_eq!(path.exit_at, Some(Bytes::new(66 * MSS)));
+    }
+
+    #[test]
+    fn a_train_of_a_paced_sender_may_last_as_long_as_the_delay() {
+        // sk_pacing_status is not SK_PACING_NONE: 100 + 1 ms, which the 51st ACK after the one that began the round
+        // passes, 102 ms. Rounds of 10, 20 and 40 ACKs are too short; the fourth, of 80, ends slow start with the 51
+        // segments that came before: 80 + 51 = 131.
+        let mut path = Path::new(HyStart::default(), 10);
+        (path.spacing, path.paced) = (Duration::from_millis(2), true);
+        for _ in 0..3 {
+            assert!(!path.round(Duration::from_millis(100)));
+        }
+        assert!(path.round(Duration::from_millis(100)));
+        assert_eq!(path.exit_at, Some(Bytes::new(131 * MSS)));
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub struct Path<L> {
     pub left_over: Bytes,
     /// The time between two ACKs.
     pub spacing: Duration,
+    /// True if the sender paces.
+    pub paced: bool,
     mss: Mss,
     now: Instant,
     una: Seq,
@@ -34,6 +36,7 @@ impl<L: SlowStart> Path<L> {
             exit_at: None,
             left_over: Bytes::ZERO,
             spacing: Duration::ZERO,
+            paced: false,
             mss,
             now: Instant::START,
             una: Seq::FIRST_BYTE,
@@ -61,6 +64,7 @@ impl<L: SlowStart> Path<L> {
             limited_by: Limit::Cwnd,
             in_recovery: false,
             may_grow: true,
+            paced: self.paced,
             mss: self.mss,
         };
         let step = self.law.on_ack(&ack, self.cwnd, self.ssthresh);
@@ -90,6 +94,7 @@ impl<L: SlowStart> Path<L> {
             limited_by: Limit::Cwnd,
             in_recovery: false,
             may_grow: true,
+            paced: self.paced,
             mss: self.mss,
         }
     }

@@ -162,6 +162,7 @@ fn a_slow_start_without_a_loss_ends_at_the_plateau() {
         limited_by: Limit::Cwnd,
         in_recovery: false,
         may_grow: true,
+        paced: false,
         mss: story.mss,
     };
     story.law.on_ack(&ack, Some(SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) }));

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use ackclock_packet::Seq;
 use ackclock_units::Bytes;
+use ackclock_units::random::Stream;
 
 use crate::event::Stamps;
 
@@ -25,9 +26,17 @@ pub struct Hearing {
     /// For what was sent between two ACKs: the number after it, and the data that had been delivered by then.
     sent: VecDeque<(Seq, Bytes)>,
     recorded: Option<Recorded>,
+    /// The number that the peer adds to its clock in timestamps, which the end points here leave out: RFC 7323 §7
+    /// proposes one of each connection's own, and Linux adds one by default (`tcp_timestamps = 1`).
+    peer_offset: u32,
 }
 
 impl Hearing {
+    pub fn new(seed: u64) -> Self {
+        let drawn = Stream::new(seed, "timestamps of the peer").next_u64() >> 32;
+        Self { peer_offset: u32::try_from(drawn).unwrap_or_default(), ..Self::default() }
+    }
+
     /// Counts `newly_delivered` as SND.UNA moves to `una`; answers the data delivered since the last segment before it was
     /// sent.
     ///

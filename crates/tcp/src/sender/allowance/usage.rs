@@ -27,6 +27,7 @@ impl Allowance {
             limited_by: self.limited_by,
             in_recovery: flight.recovery().in_recovery(),
             may_grow: true,
+            paced: self.paces,
             mss: view.mss(),
         }
     }

@@ -153,6 +153,7 @@ impl Controller for Law {
             limited_by: Limit::Cwnd,
             in_recovery: false,
             may_grow: true,
+            paced: true,
             mss,
         };
         let law = self.law();

@@ -40,7 +40,8 @@ impl Allowance {
             delivered_since_sent: (taken.newly_acked > Bytes::ZERO).then_some(since),
             stamps: arrived.echo.map(|echo| {
                 let now = timestamp_clock(view.now);
-                Stamps { value: arrived.stamp, echo, now }
+                let value = arrived.stamp.wrapping_add(hearing.peer_offset);
+                Stamps { value, echo, now }
             }),
             drawn: None,
         };

@@ -9,6 +9,7 @@ use crate::event::{Delivery, Limit, Repair};
 use crate::idle::Idle;
 use crate::recovery::Recovery;
 use crate::sender::allowance::Allowance;
+use crate::sender::allowance::hearing::Hearing;
 use crate::sender::arrived::Arrived;
 use crate::sender::backlog::Backlog;
 use crate::sender::flight::Flight;
@@ -27,7 +28,7 @@ impl Allowance {
         if self.modelled.is_some() {
             flight.leave_to_law();
         }
-        self.hearing = self.growth.hears_acks().then(Box::default);
+        self.hearing = self.growth.hears_acks().then(|| Box::new(Hearing::new(self.seed)));
         self.marks.set_measured(self.growth.measures_marks());
         self.states.tell(&self.growth);
         self.wants_acks = self.growth.wants_acks() || self.idle.wants_acks();

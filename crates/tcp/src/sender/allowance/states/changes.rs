@@ -92,7 +92,7 @@ impl Allowance {
         restarts
     }
 
-    /// The end of CWR and of Loss, and the change between Open and Disorder.
+    /// The end of CWR and of Loss, of a Recovery on which another one follows, and the change between Open and Disorder.
     fn leave_states(&mut self, view: View<'_>, outcome: Outcome) {
         let (una, high_seq) = (view.flight.una(), self.states.high_seq);
         match self.states.state {
@@ -100,6 +100,11 @@ impl Allowance {
             CaState::Cwr if una > high_seq => {
                 self.end_reduction(view, None);
                 self.reopen(view);
+            }
+            // The next reduction begins where this one has ended.
+            CaState::Recovery if una >= high_seq && outcome == Outcome::LossFound => {
+                self.enter(view, CaState::Open);
+                self.end_reduction(view, None);
             }
             CaState::Loss if una >= high_seq && outcome != Outcome::Spurious => self.reopen(view),
             CaState::Open | CaState::Disorder if self.states.told => self.reopen(view),
