@@ -27,6 +27,9 @@ fn main() {
 }
 
 /// The hash of the sources of the workspace at `root`, each with its path in it.
+///
+/// # Panics
+/// A source that is no text.
 pub fn rules(root: &Path) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325;
     for source in sources(root) {
@@ -73,14 +76,12 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     let mut open: Vec<PathBuf> = crates(root).iter().map(|folder| root.join(folder)).collect();
     while let Some(folder) = open.pop() {
         for path in listed(&folder) {
-            let name = path.file_stem().unwrap_or_default();
+            let is_test = path.file_stem().is_some_and(|name| name == "tests");
             let is_source =
                 path.extension().is_some_and(|end| end == "rs" || end == "c" || end == "h");
-            if name == "tests" {
-                continue;
-            } else if path.is_dir() {
+            if path.is_dir() && !is_test {
                 open.push(path);
-            } else if is_source {
+            } else if is_source && !is_test {
                 found.push(path);
             }
         }

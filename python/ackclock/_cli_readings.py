@@ -284,6 +284,7 @@ def _run(
 ) -> None:
     from rich.table import Table
 
+    from ackclock.studies.framework.readings import names as predicate_names
     from ackclock.sweeps.readings import run_one, short_id
 
     reading = _reading(of, text, out)
@@ -294,11 +295,23 @@ def _run(
             row["worst"] = None if row["worst"] != row["worst"] else row["worst"]
         printing.print_json({"name": short_id(reading), "reading": reading, "predicates": rows})
         return
-    table = Table("statement", "predicate", "holds", "numbers", box=None, header_style="bold")
+    words = {claim.id: claim for claim in of.claims}
+    rules = {
+        (claim.id, name): one
+        for claim in of.claims
+        for name, one in zip(predicate_names(claim), claim.predicates, strict=True)
+    }
+    table = Table("statement", "predicate", "rule", "worst", "holds", "numbers", box=None,
+                  header_style="bold")  # fmt: skip
+    told = ""
     for row in rows:
+        claim, one = words[row["claim"]], rules[row["claim"], row["predicate"]]
+        statement = f"{claim.id}: {claim.statement}" if claim.id != told else ""
+        told = claim.id
         table.add_row(
-            row["claim"], row["predicate"], "yes" if row["holds"] else "no",
-            f"{row['passed']} of {row['observations']}",
+            statement, one.statement or row["predicate"], one.rule,
+            one.show_beside_bound(row["worst"]),
+            "yes" if row["holds"] else "no", f"{row['passed']} of {row['observations']}",
         )  # fmt: skip
     printing.print_table(table)
     held = sum(row["holds"] for row in rows)

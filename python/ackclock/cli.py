@@ -504,6 +504,11 @@ def compare(
     with ExitStack() as held:
         folder = None
         if out is not None:
+            if out.suffix in _FILES:
+                raise BadInput(
+                    f"--out: {out}: expected a folder, into which compare.json and compare.svg go; "
+                    "--report DIR has the figure as PDF and PNG, too"
+                )
             folder = held.enter_context(Folder(out, "compare.json", "compare.svg"))
         page = None if report is None else held.enter_context(Folder(report, "index.html"))
         with printing.status("comparing") as status:
@@ -527,6 +532,10 @@ def compare(
     for what, place, name in places:
         if place is not None:
             printing.tell(f"The {what}: {place / name}")
+
+
+#: Ends of the names of files that people expect of ``--out``, where it makes a folder.
+_FILES = (".pdf", ".svg", ".png", ".json", ".csv", ".tex", ".parquet")
 
 
 def _tell_compared(found: ackclock.Comparison) -> None:

@@ -103,7 +103,8 @@ def _package(name: str) -> Finding:
     try:
         return Finding(name, "ok", importlib.metadata.version(name), purpose)
     except importlib.metadata.PackageNotFoundError:
-        remedy = f"pip install 'ackclock[{EXTRAS[name]}]'"
+        # Ackclock itself is on no index, its packages are.
+        remedy = f"pip install {name}"
         return Finding(name, "missing", "not installed", purpose, remedy)
 
 

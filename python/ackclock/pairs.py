@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ackclock import _core, api
+from ackclock import _core, api, identity
 from ackclock._shown import html_table
 from ackclock._words import Profile, number_of
 from ackclock.comparison import Value
@@ -86,6 +86,7 @@ class Pairwise:
         """Return the results as plain values."""
         return {
             "variants": list(self.variants),
+            "digest": self.digest,
             "runs": self.repeat,
             "scenario": self.scenario.to_dict(),
             "pairs": [
@@ -98,6 +99,14 @@ class Pairwise:
                 for row in self.rows()
             ],
         }
+
+    @property
+    def digest(self) -> str:
+        """A hash of what decides the runs: the same digest gives the same numbers."""
+        made = [_beside(self.scenario, one, other, self.scenario.seed) for one in self.variants
+                for other in self.variants]  # fmt: skip
+        keys = identity.run_keys([each.to_json() for each in made])
+        return identity.digest([str(self.repeat), *keys])
 
     def plot(self, metric: str = "share") -> Picture:
         """Return a map of a metric: a row a sender, a column the sender beside it."""

@@ -25,8 +25,9 @@ def sweep(
 ) -> SweepResults:
     """Run a plan: every cell that is not in the store yet.
 
-    A cell's hash is that of its scenario, its seed, the core's build and what is kept. A cell that
-    is finished is not run again, whatever else changes in the plan.
+    A cell's hash is that of its scenario, its seed, the engine's rules, the laws of one's own that
+    it names and what is kept. A cell that is finished is not run again, whatever else changes in
+    the plan.
 
     Parameters
     ----------

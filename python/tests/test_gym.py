@@ -308,3 +308,17 @@ def test_a_learner_learns(monkeypatch: pytest.MonkeyPatch) -> None:
     # Both play the same links: the mean of the differences is several of its deviations above 0.
     gained = taught - untaught
     assert gained.mean() > 3 * gained.std(ddof=1) / len(gained) ** 0.5
+
+
+def test_an_action_outside_of_its_space_changes_nothing_for_good() -> None:
+    env = gymnasium.make("ackclock/Aurora-v0").unwrapped
+    twin = gymnasium.make("ackclock/Aurora-v0").unwrapped
+    for each in (env, twin):
+        each.reset(seed=1)
+    with pytest.raises(ac.BadInput, match=r"action: found \[nan\], expected numbers"):
+        env.step(np.array([np.nan], np.float32))
+    # 1000 is taken as the 40 at which the box ends, and the step that was refused left no trace.
+    found, reward, *_ = env.step(np.array([1000], np.float32))
+    expected, as_much, *_ = twin.step(np.array([40], np.float32))
+    assert np.array_equal(found, expected)
+    assert reward == as_much

@@ -360,3 +360,18 @@ def test_no_figure_opens_a_window_or_needs_pyplot() -> None:
 )
 def test_an_axis_names_its_unit(name: str, factor: float, said: str) -> None:
     assert heading(name, factor) == said
+
+
+def test_numbers_on_a_logarithmic_axis_stand_apart() -> None:
+    # In three panels beside each other the numbers of 0.125, 0.15 and 0.2 would overlap.
+    levels = [0.125, 0.15, 0.2, 8.0, 1000.0]
+    table = pl.DataFrame(
+        [{"x": x, "y": x, "panel": panel} for x in levels for panel in ("a", "b", "c")]
+    )
+    made = plots.panels(table, x="x", value="y", panel="panel")
+    made.canvas.draw()
+    for axes in made.axes[:3]:
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+        assert len(boxes) >= 3
+        for left, right in pairwise(sorted(boxes, key=lambda box: box.x0)):
+            assert left.x1 < right.x0

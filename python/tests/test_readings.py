@@ -22,7 +22,7 @@ from ackclock.report.page import Sheet
 from ackclock.studies.framework.claims import Claim, Observation, Predicate
 from ackclock.studies.framework.found import FILE, Share, found_in, interval
 from ackclock.studies.framework.parts import Part
-from ackclock.studies.framework.readings import Axis, Budget, Readings
+from ackclock.studies.framework.readings import Axis, Budget, Readings, names
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
 from ackclock.sweeps import readings, readings_found, studies
 from ackclock.sweeps.plan import Plan
@@ -546,3 +546,18 @@ def test_one_reading_can_be_run_by_itself(ackclock: Callable[..., Answer]) -> No
     told = json.loads(answer.out)
     assert told["reading"]["exogenous"] == "at most 10"
     assert {"altman-t1", "altman-f7"} <= {row["claim"] for row in told["predicates"]}
+
+
+def test_a_run_of_a_reading_is_told_in_sentences(
+    ackclock: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = studies.readings_of("altman1997").claims[0]
+    (name, *_), predicate = names(claim), claim.predicates[0]
+    row = {"claim": claim.id, "predicate": name, "holds": True, "observations": 3, "passed": 3}
+    found = pl.DataFrame([{**row, "worst": 0.123}])
+    monkeypatch.setattr("ackclock.sweeps.readings.run_one", lambda *_: found)
+    answer = ackclock("readings", "altman1997", "--run", "default")
+    words = " ".join(answer.out.split())
+    assert answer.code == 0, answer.err
+    for said in (claim.statement.split()[0], predicate.statement.split()[0], "12.3", "3 of 3"):
+        assert said in words

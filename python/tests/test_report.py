@@ -340,3 +340,11 @@ def test_options_that_do_not_go_together(
     assert answer.code == 2
     assert told in answer.err
     assert not out.exists()
+
+
+def test_a_policer_is_drawn_as_one() -> None:
+    policer = ac.Policer(rate="20 Mbit/s", burst="64 kB")
+    topology = ac.Path("20 Mbit/s", "40 ms", queue=policer)
+    made = ac.Scenario(topology, [ac.Flow("cubic")], duration="1 s")
+    # Its bucket decides, and not a buffer of a bandwidth-delay product.
+    assert path_links(made)["queue"].to_list() == ["policer, 64 kB"]

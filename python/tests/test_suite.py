@@ -419,6 +419,7 @@ def test_a_live_baseline_is_live() -> None:
     found = {"mine, live": [2.1, 2.1], "base": [1.0, 1.0], "base, live": [2.0, 2.0]}
     # 1.1 times 2.0 is 2.2, and of the simulated one 1.1.
     assert judged(made, "mine, live", found).verdict == "pass"
+    assert judged(made, "mine, live", found).rule == "≤ 2.20 by seed"
     # Without it there is nothing to be held against.
     del found["base, live"]
     alone = judged(made, "mine, live", found)

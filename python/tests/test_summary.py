@@ -598,3 +598,13 @@ def test_the_mean_of_srtt_says_what_it_is_over() -> None:
     # The kernel is looked at at times, a sender of ours in a live run tells each ACK.
     vars(run)["live"] = {"valid": True}
     assert [row["srtt_mean_over"] for row in run.summary()["flows"]] == ["time", "ACKs"]
+
+
+def test_a_comparison_does_not_make_a_folder_that_is_named_like_a_figure(
+    saved: Callable[[dict[str, Any]], Path], tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    file = saved(scenario(flow=[{"name": "a", "variant": "cubic"}]))
+    answer = ackclock("compare", file, "--on", "sim", "--out", tmp_path / "fig.pdf")
+    assert answer.code == 2
+    assert "expected a folder, into which compare.json and compare.svg go" in answer.err
+    assert not (tmp_path / "fig.pdf").exists()

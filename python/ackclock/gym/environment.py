@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ackclock import _core
+from ackclock.errors import BadInput
 from ackclock.gym.features import FIELDS, Numbers, Records
 from ackclock.gym.tasks import Task, aurora, capacity_bps
 
@@ -81,7 +82,20 @@ class Batch:
         self.history[numbers, :, :-1] = self.before
 
     def act(self, actions: Numbers) -> None:
-        """Take an action for each learner: a new value, within the task's bounds."""
+        """Take an action for each learner: a new value, within the task's bounds.
+
+        What is outside of the space is taken as the space's nearest. NaN would stay in a value that
+        is changed step by step, and in the sender, until the next episode.
+
+        Raises
+        ------
+        BadInput
+            An action is no number; nothing has been done.
+        """
+        if np.isnan(actions).any():
+            raise BadInput(f"action: found {actions.ravel().tolist()}, expected numbers")
+        space = self.action_space()
+        actions = np.clip(actions, float(space.low[0]), float(space.high[0]))
         if self.task.is_change:
             change = self.task.change * actions
             factor = np.where(change >= 0, 1 + change, 1 / (1 - np.minimum(change, 0)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import polars as pl
 from ackclock._shown import heading
 from ackclock.plots.distributions import draw_means, is_number, level_name, levels_of, name_levels
 from ackclock.plots.series import plain_name
-from ackclock.plots.style import HUES, Picture, figure, styled
+from ackclock.plots.style import HUES, WIDTH_IN, Picture, figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +26,9 @@ _ACROSS = 3
 
 _MOST_TICKS = 5
 """The most settings that each have a mark on a logarithmic axis; of more the powers of ten do."""
+
+_LETTER_IN = 0.075
+"""The width of a digit below an axis, and of the gap between two numbers, in inches."""
 
 _WIDE = 15.0
 """From this ratio of the largest to the least setting on, the axis is logarithmic."""
@@ -126,6 +131,19 @@ def _lines(
     elif min(known) > 0 and max(known) / min(known) > _WIDE:
         one.set_xscale("log")
         if len(known) <= _MOST_TICKS:
-            one.set_xticks(known)
+            one.set_xticks(_apart(known, one))
             one.minorticks_off()
         one.xaxis.set_major_formatter(lambda number, _place: f"{number:g}")
+
+
+def _apart(known: Sequence[float], one: Axes) -> list[float]:
+    """Return the settings whose numbers stand apart on a logarithmic axis, the last among them."""
+    inches = one.get_position().width * WIDTH_IN / math.log(max(known) / min(known))
+    kept: list[float] = []
+    for level in sorted(known, reverse=True):
+        if kept:
+            letters = (len(f"{level:g}") + len(f"{kept[-1]:g}")) / 2 + 1
+            if math.log(kept[-1] / level) * inches < letters * _LETTER_IN:
+                continue
+        kept.append(level)
+    return kept[::-1]

@@ -134,6 +134,9 @@ def _queue(link: Link | GraphLink) -> str:
         return ""
     table = link.queue.to_dict()
     kind, limit = table.get("kind", "droptail"), table.get("limit", "")
+    if kind == "policer":
+        # It drops by tokens, whatever waits behind it.
+        return f"policer, {link.queue.burst}"  # type: ignore[union-attr]
     return str(limit) if kind == "droptail" else f"{kind} {limit}".strip()
 
 

@@ -90,7 +90,9 @@ class Cell:
             sides.append(f"≥ {self.shown(self.low)}")
         if math.isfinite(self.high):
             sides.append(f"≤ {self.shown(self.high)}")
-        return " and ".join(sides)
+        limit = self.case.limit_of(self.variant)
+        by_seed = limit is not None and limit.of is not None and not self.case.every
+        return " and ".join(sides) + (" by seed" if by_seed and sides else "")
 
 
 def cells_of(

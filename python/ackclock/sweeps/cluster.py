@@ -51,7 +51,7 @@ ALONE_S = 30.0
 
 
 class _OtherBuildError(RuntimeError):
-    """A worker has another build of the core."""
+    """A worker has other rules of the engine, or another text of a law."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def run_on_cluster(
     Raises
     ------
     BadInput
-        There is no such scheduler, or its workers have another build of Ackclock.
+        There is no such scheduler, or its workers have other rules of the engine.
     UnfinishedError
         The scheduler went away and did not come back.
     """

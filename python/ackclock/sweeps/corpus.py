@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ackclock import _core
+from ackclock import _core, identity
 from ackclock._table import of_type
 from ackclock.errors import BadInput
 from ackclock.sweeps.methods import NONE
@@ -74,6 +74,7 @@ def write_find(folder: str | os.PathLike[str], name: str, found: Found, small: S
             "score": found.score,
             "setting": dict(found.setting),
             "version": _core.version(),
+            "rules": identity.rules_id(),
         },
     }
     path = Path(folder) / f"{name}.toml"

@@ -416,6 +416,10 @@ def files(out: Path) -> dict[str, bytes]:
 
 def expect_to_stand_alone(report: Path) -> None:
     page = (report / "index.html").read_text(encoding="utf-8")
+    # The runs can be cited, with the digest of their parts.
+    entry = re.search(r"@misc\{ackclock-study-altman1997-([0-9a-f]{8}),", page)
+    assert entry is not None
+    assert f"scenarios and rules {entry[1]}" in page
     assert "Quick version." in page
     assert not re.search(r'(src|href)="(?!#|data:|figures/)', page)
     assert "<script" not in page

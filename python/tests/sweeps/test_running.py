@@ -385,6 +385,21 @@ def test_the_command_sweeps_and_answers(
         "x.svg",
     )
     assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg")
+    sender = "flow.a.variant"
+    ran("results", "store", "--pivot", sender, "rtt", "goodput_bps", "--out", "x.tex")
+    lines = (tmp_path / "x.tex").read_text(encoding="utf-8").splitlines()
+    # Of 2 senders and 3 round-trip times: a head and two rows between the rules.
+    assert lines[0] == r"\begin{tabular}{lrrr}"
+    assert lines[2] == r"flow.a.variant & 10 ms & 20 ms & 40 ms \\"
+    assert [line.split(" & ")[0] for line in lines[4:6]] == ["cubic", "reno"]
+    assert lines[6:] == [r"\bottomrule", r"\end{tabular}"]
+    drawn = ["--plot", "map", "--value", "half", "--x", "rtt", "--by", "seed", "--out", "y.svg"]
+    half = "SELECT *, goodput_bps / 2 AS half FROM cells"
+    ran("results", "store", "--sql", half, *drawn, "--where", f"\"{sender}\" = 'reno'")
+    refused = ackclock("results", "store", "--sql", half, *drawn)
+    assert (refused.code, "`flow.a.variant` has 2 values" in refused.err) == (2, True)
+    refused = ackclock("results", "store", "--over", sender)
+    assert "--over: stands without --pivot or --plot" in refused.err
     # As a process of its own.
     words = [sys.executable, "-m", "ackclock.cli", "results", "store", "--out", "all.csv"]
     subprocess.run(words, check=True, capture_output=True, timeout=60)
