@@ -65,18 +65,43 @@ def reordering() -> list[Cells]:
     ]
 
 
+class Apart(NamedTuple):
+    """A column that says by how many percent the printed mean of one is above that of another."""
+
+    column: int
+    of: int
+    over: int
+    digits: int
+
+    def text(self, row: list[str]) -> str:
+        """Return the cell of a row; a dash where nothing is above zero."""
+        of, over = (float(row[n].split()[0]) for n in (self.of, self.over))
+        return f"{(of / over - 1) * 100:+.{self.digits}f} %" if over else "–"
+
+
 class Table(NamedTuple):
     """A table of a page, by the beginning of its line of headings."""
 
     page: str
     heading: str
     rows: Callable[[], list[Cells]]
+    apart: tuple[Apart, ...] = ()
 
 
 TABLES = (
     Table("docs/validation/linux.md", "| path | variant | goodput | Linux |", linux),
-    Table("docs/validation/live-kernel.md", "| path | variant | goodput | live |", live_kernel),
-    Table("docs/validation/reordering.md", "| late | variant | timestamps |", reordering),
+    Table(
+        "docs/validation/live-kernel.md",
+        "| path | variant | goodput | live |",
+        live_kernel,
+        (Apart(4, of=3, over=2, digits=2),),
+    ),
+    Table(
+        "docs/validation/reordering.md",
+        "| late | variant | timestamps |",
+        reordering,
+        (Apart(5, of=3, over=4, digits=0), Apart(8, of=6, over=7, digits=0)),
+    ),
 )
 
 
@@ -89,6 +114,8 @@ def compared(table: Table, lines: list[str]) -> Iterator[tuple[int, str]]:
         row = lines[at].split(" | ")
         for column, text in cells.items():
             row[column] = text
+        for apart in table.apart:
+            row[apart.column] = apart.text(row)
         if (now := " | ".join(row)) != lines[at]:
             yield at, now
 
