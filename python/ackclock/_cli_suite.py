@@ -184,7 +184,7 @@ def _print(found: SuiteResult) -> None:
     table.add_column(found.suite.subject, no_wrap=True)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("limit", justify="right")
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict")
     for cell in found.cells:
         case = cell.case
         metric = f"{case.metric}, {case.unit}" if case.unit else case.metric

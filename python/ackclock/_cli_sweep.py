@@ -229,8 +229,9 @@ def results(
         _draw(found, plot, {**drawing, **chosen, "sql": sql}, into)
     elif pivot is not None:
         _tell_frame(found.pivot(*pivot, how, **chosen), into, as_json=as_json)
-        if over:
-            printing.say(f"each cell: {how} over {', '.join(over)} and the seeds")
+        together = [*(over or ()), *found.seeds_beside(pivot[:2])]
+        if together:
+            printing.say(f"each cell: {how} over {', '.join(together)}")
     elif sql is not None or where or into is not None:
         frame = found.cells_where(where or ()) if sql is None else found.sql(sql)
         _tell_frame(frame, into, as_json=as_json)

@@ -53,6 +53,7 @@ __all__ = [
     "register_law",
     "registry",
     "response",
+    "rules",
     "schema",
     "seconds",
     "senders",

@@ -182,8 +182,8 @@ def decided_by_library(path: Path) -> list[str]:
 
     It says which by their names; those of the system are left out.
     """
-    with open("/proc/self/maps", encoding="utf-8") as maps:  # noqa: PTH123 - no file of a disk
-        mapped = {line.split(maxsplit=5)[5].strip() for line in maps if line.count("/")}
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    mapped = {line.split(maxsplit=5)[5] for line in maps if "/" in line}
     others = {
         Path(name).name: Path(name)
         for name in sorted(mapped)

@@ -375,3 +375,21 @@ def test_numbers_on_a_logarithmic_axis_stand_apart() -> None:
         assert len(boxes) >= 3
         for left, right in pairwise(sorted(boxes, key=lambda box: box.x0)):
             assert left.x1 < right.x0
+
+
+def test_a_time_sequence_says_how_many_retransmissions_have_no_place() -> None:
+    # Three segments go out again by 0.2 s and two by 0.3 s: samples know the place of two of five.
+    samples = pl.DataFrame(
+        {
+            "time_s": [0.0, 0.1, 0.2, 0.3],
+            "flow": ["a"] * 4,
+            "sent_bytes": [0, 9000, 9000, 9000],
+            "acked_bytes": [0, 0, 0, 9000],
+            "segments_retransmitted": [0, 0, 3, 5],
+            "resent_at_bytes": [None, None, 3000.0, 6000.0],
+            "srtt_s": [0.1] * 4,
+        }
+    )
+    made = plots.sequence(samples, None, flow="a")
+    labels = [str(line.get_label()) for axes in made.axes for line in axes.lines]
+    assert "sent again (2 of 5 known)" in labels

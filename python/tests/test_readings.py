@@ -503,6 +503,7 @@ def test_the_page_is_written(searched: Searched) -> None:
     found = searched[1]
     words = {claim.id: claim.statement for claim in TOY.claims}
     text = render(build(found, readings_found.tables(found), words))
+    assert f"@misc{{ackclock-readings-{found.of.key}-" in text
     assert "Under no reading that was tried: three." in text
     assert f"{found.tried:,} readings of what the paper leaves open" in text
 

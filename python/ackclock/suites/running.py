@@ -153,7 +153,7 @@ class SuiteResult:
 
     def bibtex(self) -> str:
         """Return an entry by which the results can be cited."""
-        quick = ", quick" if self.quick else ""
+        quick = ", quick" if self.quick and self.suite.key != "quick" else ""
         laws = ", ".join(f"{law}={source}" for law, source in sorted(self.law_sources.items()))
         linux = f"Linux {self.kernel}" if self.kernel else ""
         return bibtex(

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 from markupsafe import escape
 
-from ackclock import _core
-from ackclock.report.page import Block, Cell, Page, Prose, Section, Sheet
+from ackclock import _core, identity
+from ackclock.citing import bibtex
+from ackclock.report.page import Block, Cell, Page, Prose, Section, Sheet, Source
 from ackclock.studies import STUDIES
 from ackclock.studies.framework.claims import plain
 from ackclock.studies.framework.found import Share
@@ -33,6 +34,7 @@ def build(found: Outcome, tables: Mapping[str, pl.DataFrame], judged: Mapping[st
         _excluded(tables),
         _readings(tables),
         _axes(found),
+        _cite(found),
     )
     tried = f"{found.tried:,}"
     cells = len(found.judged["key"].unique())
@@ -64,6 +66,18 @@ def build(found: Outcome, tables: Mapping[str, pl.DataFrame], judged: Mapping[st
             ),
         ),
     )
+
+
+def _cite(found: Outcome) -> Section:
+    """Return an entry by which the search can be cited: its digest is that of all runs."""
+    key = found.of.key
+    entry = bibtex(
+        f"readings-{key}",
+        f"Readings of {STUDIES[key].title}",
+        identity.digest(sorted(found.judged["key"].unique().to_list())),
+        note=f"Made by \\texttt{{ackclock readings {key}}}",
+    )
+    return Section("cite", "How to cite", [Source("BibTeX", entry)])
 
 
 def share(row: Mapping[str, Any], who: str) -> str:

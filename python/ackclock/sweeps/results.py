@@ -81,6 +81,11 @@ class SweepResults:
         """
         return _meeting(self.frame, where)
 
+    def seeds_beside(self, named: Sequence[str]) -> list[str]:
+        """Return the number of seeds in words, where several are brought together."""
+        count = len(self.plan.seeds)
+        return [number_of(count, "seed")] if count > 1 and "seed" not in named else []
+
     @property
     def cells(self) -> int:
         """The number of cells of the plan."""

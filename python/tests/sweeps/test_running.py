@@ -367,7 +367,9 @@ def test_the_command_sweeps_and_answers(
     assert told["status"] == {"ok": 12}
     dry = json.loads(ran("sweep", "plan.json", "--dry-run", "--out", "store", "--json"))
     assert dry["finished"] == 12
-    table = ran("results", "store", "--pivot", "flow.a.variant", "rtt", "goodput_bps")
+    pivot = ackclock("results", "store", "--pivot", "flow.a.variant", "rtt", "goodput_bps")
+    table = pivot.out
+    assert "each cell: mean over 2 seeds" in pivot.err
     assert "10 ms" in table
     assert "cubic" in table
     rows = json.loads(ran("results", "store", "--sql", "SELECT count(*) AS n FROM cells", "--json"))
