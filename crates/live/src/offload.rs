@@ -5,12 +5,15 @@
 //! than all that the path does to a packet, so that above some hundred Mbit/s calls decide what a path can carry. The
 //! header in front of a packet is `struct virtio_net_hdr` (Virtual I/O Device 1.2 §5.1.6), in the machine's byte order.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use crate::header::LEAD;
 
 /// Bytes of the header in front of each packet.
 pub const VNET: usize = 10;
+/// `TCP_MIN_RCVMSS`: the segment size that a kernel assumes of a peer until it has had a larger one.
+const FIRST_MSS: usize = 536;
 /// The longest packet: what an IPv4 header can say.
 const LONGEST: usize = 65_535;
 
@@ -24,6 +27,7 @@ const GSO_ECN: u8 = 0x80;
 
 const TCP: u8 = 6;
 const FIN: u8 = 1;
+const SYN: u8 = 2;
 const PSH: u8 = 8;
 const ACK: u8 = 16;
 const CWR: u8 = 128;
@@ -48,6 +52,12 @@ impl Layout {
         };
         let tcp = usize::from(packet.get(ip + 12)? >> 4) * 4;
         (tcp >= 20 && packet.len() >= ip + tcp).then_some(Self { ip, both: ip + tcp, is_ipv6 })
+    }
+
+    /// The addresses and ports of `packet`.
+    fn connection(self, packet: &[u8]) -> Vec<u8> {
+        let addresses = if self.is_ipv6 { 8..40 } else { 12..20 };
+        [&packet[addresses], &packet[self.ip..self.ip + 4]].concat()
     }
 
     /// Writes the length of `packet` into its IP header, and adds `number` to the identification of IPv4.
@@ -245,6 +255,9 @@ pub struct Outgoing {
     is_closed: bool,
     layout: Option<Layout>,
     next_seq: u32,
+    /// Connections that have had no large segment yet. The kernel takes the part of its receive buffer that is payload from
+    /// the first one, for good (`tcp_measure_rcv_mss`), and a joined one has another part than those of a wire.
+    fresh: BTreeSet<Vec<u8>>,
 }
 
 impl Outgoing {
@@ -257,6 +270,7 @@ impl Outgoing {
             is_closed: false,
             layout: None,
             next_seq: 0,
+            fresh: BTreeSet::new(),
         }
     }
 
@@ -288,7 +302,8 @@ impl Outgoing {
             u32::from_be_bytes([packet[ip + 4], packet[ip + 5], packet[ip + 6], packet[ip + 7]]);
         let (window, other_window) = tcp(14);
         // Ports, ACK and header length; flags but PSH; window, and options behind the checksum.
-        same_ip
+        !(payload > FIRST_MSS && self.fresh.contains(&layout.connection(packet)))
+            && same_ip
             && seq == self.next_seq
             && held[ip..ip + 4] == packet[ip..ip + 4]
             && held[ip + 8..ip + 13] == packet[ip + 8..ip + 13]
@@ -297,19 +312,32 @@ impl Outgoing {
             && held[ip + 18..both] == packet[ip + 18..both]
     }
 
+    /// True if `packet` is the first large segment of its connection, whose SYN passed here.
+    fn is_first(&mut self, layout: Layout, packet: &[u8], payload: usize) -> bool {
+        if packet[layout.ip + 13] & SYN != 0 {
+            self.fresh.insert(layout.connection(packet));
+            return false;
+        }
+        payload > FIRST_MSS
+            && !self.fresh.is_empty()
+            && self.fresh.remove(&layout.connection(packet))
+    }
+
     /// Adds `packet`, which it [takes](Self::takes) and whose checksum is right or, if not `intact`, to be refused by
     /// the kernel.
     pub fn add(&mut self, packet: &[u8], intact: bool) {
         let found = Layout::of(packet).filter(|_| intact);
         let (ip, both) = found.map_or((0, packet.len()), |layout| (layout.ip, layout.both));
         let payload = packet.len() - both;
+        let alone = found.is_some_and(|layout| self.is_first(layout, packet, payload));
         if self.segments == 0 {
             self.bytes.clear();
             self.bytes.extend([0; VNET]);
             self.bytes[0] = if intact { CHECKSUM_IS_VALID } else { 0 };
             self.bytes.extend(packet);
             // A segment with other flags than ACK and PSH goes alone.
-            self.layout = found.filter(|_| payload > 0 && packet[ip + 13] & !PSH == ACK);
+            let joins = payload > 0 && !alone && packet[ip + 13] & !PSH == ACK;
+            self.layout = found.filter(|_| joins);
             self.size = payload;
             self.is_closed = false;
         } else {

@@ -37,6 +37,8 @@ pub struct Punctuality {
     pub lateness: DelayHistogram,
     /// The latest.
     pub latest: Duration,
+    /// The moment and the lateness of each release that was later than [`NOTED`], the first of them.
+    pub late: Vec<(Instant, Duration)>,
     /// The longest time for which packets of hosts can have waited in their devices before the path took them.
     pub unread: DelayHistogram,
     /// The longest time in which the path did nothing although something was due.
@@ -51,12 +53,20 @@ pub struct Punctuality {
     pub wake_up: Duration,
 }
 
+/// A lateness of one release that may matter.
+const NOTED: Duration = Duration::from_micros(500);
+/// The late releases that are kept: a run with more of them is no measurement for other reasons.
+const MOST_NOTED: usize = 10_000;
+
 impl Punctuality {
     /// A packet that was due at `at` was released at `real`.
     fn note_release(&mut self, at: Instant, real: Instant) {
         let late = real.since(at.min(real));
         self.lateness.record(late);
         self.latest = self.latest.max(late);
+        if late > NOTED && self.late.len() < MOST_NOTED {
+            self.late.push((real, late));
+        }
     }
 }
 
@@ -115,6 +125,7 @@ impl PathDriver {
         let mut meter = Punctuality {
             lateness: DelayHistogram::default(),
             latest: Duration::ZERO,
+            late: Vec::new(),
             unread: DelayHistogram::default(),
             stall: Duration::ZERO,
             refused: 0,

@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 
 use ackclock_net::DelayHistogram;
 use ackclock_sim::plan::Plan;
-use ackclock_units::Duration;
+use ackclock_sim::records::{FlowEventKind, FlowEventRow};
+use ackclock_units::{Duration, Instant};
 use serde::Serialize;
 
-use crate::limits::{MOST_LATENESS, MOST_RATE_ERROR, MOST_RELATIVE_LATENESS, MOST_STALL};
+use crate::limits::{
+    MOST_LATENESS, MOST_OF_GAP, MOST_RATE_ERROR, MOST_RELATIVE_LATENESS, MOST_STALL,
+};
 use crate::path_driver::PathReport;
 
 use crate::options::{End, PortKind, RouterTotals};
 use crate::programs::ProgramReport;
+use crate::rows::ThreadResults;
 use crate::sys::{self, Scheduling};
-use crate::watch::Watched;
 
 /// The record of a live run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -222,8 +225,48 @@ fn lateness_limit(path: &PathReport) -> Duration {
     MOST_LATENESS.max(Duration::from_nanos(most.as_nanos() / 10)).min(MOST_RELATIVE_LATENESS)
 }
 
+/// The doubts of slow starts that the length of a train of ACKs may end, by the moment and the lateness of each late packet:
+/// one of them makes another train, and another window at the end of slow start.
+fn doubts_of_trains(
+    plan: &Plan,
+    late: &[(Instant, Duration)],
+    events: &[&FlowEventRow],
+) -> Vec<String> {
+    let mut doubts = Vec::new();
+    for (number, flow) in plan.flows.iter().enumerate() {
+        let Some(gap) = flow.config.parts.train_gap() else { continue };
+        let ends = events
+            .iter()
+            .filter(|row| row.flow as usize == number && row.kind == FlowEventKind::SlowStartEnds);
+        let end = ends.map(|row| Instant::START + Duration::from_nanos(row.time_ns)).min();
+        let end = end.unwrap_or(plan.end);
+        let during = late.iter().filter(|(at, _)| flow.opens <= *at && *at <= end);
+        let latest = during.map(|(_, late)| *late).max().unwrap_or_default();
+        let most = gap / MOST_OF_GAP;
+        if latest > most {
+            let millis = |time: Duration| time.as_secs_f64() * 1e3;
+            doubts.push(format!(
+                "a packet was {:.1} ms late in the slow start of `{}`, which ends by trains of ACKs that are at most \
+                 {:.0} ms apart (limit {:.1} ms)",
+                millis(latest),
+                flow.name,
+                millis(gap),
+                millis(most)
+            ));
+        }
+    }
+    doubts
+}
+
 impl Report {
-    pub(crate) fn new(ports: PortKind, plan: &Plan, path: &PathReport, watched: &Watched) -> Self {
+    /// The report of a run that left `results`; `own_events` are those of the flows whose ends are our own.
+    pub(crate) fn new(
+        ports: PortKind,
+        plan: &Plan,
+        results: &ThreadResults,
+        own_events: &[(usize, Vec<FlowEventRow>)],
+    ) -> Self {
+        let ThreadResults { path, watched, .. } = results;
         let meter = &path.punctuality;
         let late = |q| quantile(&meter.lateness, q);
         let mut report = Self {
@@ -274,6 +317,11 @@ impl Report {
             programs: Vec::new(),
         };
         report.judge();
+        let own_events = own_events.iter().flat_map(|(_, rows)| rows);
+        let events: Vec<&FlowEventRow> = watched.flow_events.iter().chain(own_events).collect();
+        for doubt in doubts_of_trains(plan, &meter.late, &events) {
+            report.doubt(doubt);
+        }
         report
     }
 
@@ -341,5 +389,44 @@ impl Report {
     /// Never: the record is numbers and text.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("numbers and text")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ackclock_sim::scenario::Scenario;
+
+    use super::*;
+
+    #[test]
+    fn a_late_packet_is_a_doubt_in_a_slow_start_that_trains_may_end() {
+        // HyStart's gap is 2 ms (hystart_ack_delta_us), that of CDG 3 (hystart_ack_delta); the half of either.
+        for (variant, late_us, at_ms, doubted) in [
+            ("cubic", 1001, 300, true),
+            ("cubic", 1000, 300, false),
+            ("cubic", 1900, 301, false),
+            ("cdg", 1501, 300, true),
+            ("cdg", 1500, 300, false),
+            ("reno", 1900, 300, false),
+        ] {
+            let text = format!(
+                r#"{{"duration": "1 s",
+                "topology": {{"kind": "path", "rate": "10 Mbit/s", "rtt": "10 ms"}},
+                "flow": [{{"name": "a", "variant": "{variant}", "profile": "linux"}}]}}"#
+            );
+            let plan = Plan::new(&Scenario::from_json(&text).unwrap()).unwrap();
+            let late =
+                [(Instant::START + Duration::from_millis(at_ms), Duration::from_micros(late_us))];
+            let ends = FlowEventRow {
+                time_ns: 300_000_000,
+                flow: 0,
+                kind: FlowEventKind::SlowStartEnds,
+                cwnd_segments: 20.0,
+                ssthresh_segments: 20.0,
+                acked_bytes: 0,
+            };
+            let doubts = doubts_of_trains(&plan, &late, &[&ends]);
+            assert_eq!(!doubts.is_empty(), doubted, "{variant} {late_us} {at_ms}");
+        }
     }
 }

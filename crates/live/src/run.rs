@@ -167,7 +167,7 @@ pub fn run(
         take_records(&records.samples(), clock, plan.flows.len(), &mut outcome, &mut own);
     }
     let run = rows::rows(scenario, &plan, &windows, &moments, &hosts, &outcome, &own);
-    let mut report = Report::new(kind, &plan, &outcome.path, &outcome.watched);
+    let mut report = Report::new(kind, &plan, &outcome, &own.flow_events);
     report.per_ack = per_ack;
     report.kernel_quick_start = options.quick_start.as_ref().map(|programs| {
         let (object, hash) = programs.object();

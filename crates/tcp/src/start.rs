@@ -57,6 +57,13 @@ macro_rules! laws {
                     $(Self::$Law(()) => <$Law as Law>::LEAVES_EARLY,)*
                 }
             }
+
+            /// The most between two ACKs of a train whose length may end slow start; `None` if no train does.
+            pub const fn train_gap(self) -> Option<Duration> {
+                match self {
+                    $(Self::$Law(()) => <$Law as Law>::TRAIN_GAP,)*
+                }
+            }
         }
 
         /// The slow-start laws of the table.

@@ -15,6 +15,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use ackclock_units::Duration;
+
 use crate::config::Profile;
 use crate::growth::{self, Growth, GrowthChoice, Recoveries, VisitorError};
 use crate::idle::IdleChoice;
@@ -178,6 +180,14 @@ pub const MODERN_HELP: &str = "what hosts have today, whatever the law and the p
 const MODERN_PARTS: [&str; 2] = ["rack", "iw10"];
 
 impl Parts {
+    /// The most between two ACKs of a train whose length may end slow start; `None` if no train does.
+    pub const fn train_gap(&self) -> Option<Duration> {
+        match self.slow_start.train_gap() {
+            None => self.growth.about().train_gap,
+            gap => gap,
+        }
+    }
+
     /// The parts that `growth` has under `profile` when its name says no more.
     fn of(growth: GrowthChoice, profile: Profile) -> Self {
         // Scenarios have thousands of flows, and most of them one of a few laws.

@@ -199,3 +199,15 @@ fn what_is_damaged_is_left_to_the_kernel_to_refuse() {
     assert_eq!(calls.len(), 3);
     assert_eq!(calls[1], [damaged]);
 }
+
+#[test]
+fn the_first_large_segment_of_a_connection_goes_alone() {
+    // The kernel (tcp_measure_rcv_mss) looks at the memory of the first segment of more than 536 bytes, whatever goes before
+    // it. The SYN
+    // has no payload here, and the others follow one another from 5 on.
+    let train = [segment(5, 500, ACK), segment(505, 1448, ACK)];
+    let behind = [segment(1953, 1448, ACK), segment(3401, 1448, ACK)];
+    let packets = [&[segment(4, 0, SYN)][..], &train, &behind].concat();
+    let calls = joined(&packets.into_iter().map(|packet| (packet, true)).collect::<Vec<_>>());
+    assert_eq!(calls.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 1, 2]);
+}

@@ -225,6 +225,7 @@ impl Law for CdgLinux {
     const ABOUT: About = About {
         defaults: &[(ANY, "standard"), (ANY, "linuxidle")],
         owns: &[(Slot::SlowStart, "Linux's CDG has a HyStart of its own")],
+        train_gap: Some(ACK_DELTA),
         ..About::linux("tcp_cdg.c of Linux 6.18", &["cdg"])
     };
 

@@ -233,6 +233,8 @@ pub struct About {
     pub needs_marks: bool,
     /// True if it measures one-way delays by timestamps, which its ends offer under every profile.
     pub wants_timestamps: bool,
+    /// The most between two ACKs of a train by whose length the law itself ends slow start.
+    pub train_gap: Option<Duration>,
     /// The routers that it goes by.
     pub routers: Option<Routers>,
     /// The model whose closed forms are of this law.
@@ -253,6 +255,7 @@ impl About {
         resettles: false,
         needs_marks: false,
         wants_timestamps: false,
+        train_gap: None,
         routers: None,
         model: None,
     };

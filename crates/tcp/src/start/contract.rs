@@ -113,4 +113,7 @@ pub trait Law: SlowStart + Described {
 
     /// True if an ACK may add more than what it acknowledges.
     const OUTGROWS_ACKS: bool = false;
+
+    /// The most between two ACKs of a train whose length may end slow start; `None` if no train does.
+    const TRAIN_GAP: Option<Duration> = None;
 }

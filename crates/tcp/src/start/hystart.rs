@@ -132,6 +132,8 @@ impl Described for HyStart {
 impl Law for HyStart {
     const LEAVES_EARLY: bool = true;
 
+    const TRAIN_GAP: Option<Duration> = Some(ACK_DELTA);
+
     const SWITCH: &'static str = "hystart";
 
     fn make((): ()) -> Self {
