@@ -533,8 +533,8 @@ impl Receiver {
         let window = self.advertised.since(self.acked);
         let single = self.single(len);
         let full_segment_moved = self.peer_segment.measure(single, segment.flags);
+        let packet = Packet::of(segment, self.joined > 0);
         if let Buffer::Tuned(tuning) = &mut self.buffer {
-            let packet = Packet::of(segment, self.joined > 0);
             tuning.hold(packet, true);
             if full_segment_moved {
                 tuning.on_full_segment(packet, window);
@@ -554,7 +554,7 @@ impl Receiver {
             let push = segment.flags.contains(Flags::PSH);
             quick.on_data(now, small, push, self.peer_segment.quick_window(window), rtt);
         }
-        self.grow(segment);
+        self.grow(packet);
     }
 
     /// They learn from data out of order, of which something is `new` or nothing; true if its ACK waits.
@@ -570,17 +570,18 @@ impl Receiver {
         }
         let single = self.single(segment.payload());
         let window = self.advertised.since(self.acked);
+        let packet = Packet::of(segment, self.joined > 0);
         if single > Bytes::ZERO
             && self.peer_segment.measure(single, segment.flags)
             && let Buffer::Tuned(tuning) = &mut self.buffer
         {
-            tuning.on_full_segment(Packet::of(segment, self.joined > 0), window);
+            tuning.on_full_segment(packet, window);
         }
         if self.sack {
-            self.grow(segment);
+            self.grow(packet);
         }
         if let (Buffer::Tuned(tuning), true) = (&mut self.buffer, new) {
-            tuning.hold(Packet::of(segment, self.joined > 0), false);
+            tuning.hold(packet, false);
         }
         let mut shortest = rtt.srtt();
         if let (Buffer::Tuned(tuning), Some(last)) = (&mut self.buffer, self.ahead.back()) {
@@ -600,10 +601,10 @@ impl Receiver {
         }
     }
 
-    fn grow(&mut self, segment: &Segment) {
+    fn grow(&mut self, packet: Packet) {
         let full = self.peer_segment.get();
         if let Buffer::Tuned(tuning) = &mut self.buffer
-            && tuning.grow(Packet::of(segment, self.joined > 0), full)
+            && tuning.grow(packet, full)
             && let AckRule::Quick(quick) = &mut self.rule
         {
             quick.on_growth();

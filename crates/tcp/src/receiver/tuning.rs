@@ -126,9 +126,10 @@ impl Tuning {
 
     /// The application has taken some of the data, so that `left` of `before` waits.
     pub(super) fn release(&mut self, left: Bytes, before: Bytes) {
-        self.held = self.held * left.get() / before.get().max(1);
         if left == Bytes::ZERO {
-            self.tail_room = 0;
+            (self.held, self.tail_room) = (0, 0);
+        } else {
+            self.held = self.held * left.get() / before.get();
         }
     }
 
