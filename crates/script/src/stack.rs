@@ -112,6 +112,11 @@ pub trait Stack {
         Ok(None)
     }
 
+    /// The number of connections that [system calls](Self::system_call) have opened, or have waited for, so far.
+    fn connections(&self) -> u32 {
+        0
+    }
+
     /// Sets what a sysctl, a module's parameter, an option line or a caller's override says.
     ///
     /// # Errors

@@ -68,12 +68,16 @@ impl KernelStack<'_> {
             if self.connection == Some(fd) {
                 self.connection = None;
             }
+            self.opened.remove(&fd);
             let known = self.descriptors.remove(&fd).is_some();
             return Ok(if known { Returned::Value(0) } else { Returned::Error("EBADF") });
         }
         let Some(descriptor) = self.descriptors.get(&fd) else {
             return Ok(Returned::Error("EBADF"));
         };
+        if matches!(&*call.name, "connect" | "listen") && self.opened.insert(fd) {
+            self.connections += 1;
+        }
         let nonblocking = descriptor.nonblocking;
         let at = |side| Judge::address(self.ipv6, side);
         match call.name.as_str() {
@@ -86,6 +90,7 @@ impl KernelStack<'_> {
                 Ok(socket) => {
                     self.descriptors.insert(result, Descriptor { socket, nonblocking: false });
                     self.connection = Some(result);
+                    self.opened.insert(result);
                     Ok(Returned::Value(result))
                 }
                 Err(error) => Ok(self.or_blocks(&error, fd, nonblocking, libc::POLLIN)),
@@ -179,7 +184,8 @@ impl KernelStack<'_> {
         let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
         let so_far = if again { self.written } else { 0 };
         let opens = flags & libc::MSG_FASTOPEN != 0 && !again;
-        if opens && self.connection.is_none() {
+        if opens && self.opened.insert(fd) {
+            self.connections += 1;
             self.connection = Some(fd);
         }
         let to = Judge::address(self.ipv6, 1);

@@ -1,6 +1,6 @@
 //! One connection of the kernel's.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -58,6 +58,9 @@ pub struct KernelStack<'a> {
     epoch_ns: Option<u64>,
     latest_wake: Duration,
     pub(super) descriptors: BTreeMap<i64, Descriptor>,
+    /// The descriptors that have opened a connection or wait for one, and the number of connections so far.
+    pub(super) opened: BTreeSet<i64>,
+    pub(super) connections: u32,
     /// The descriptor of the connection; -1 is one of [`Stack`]'s own calls.
     pub(super) connection: Option<i64>,
     /// The last counters of the connection, read when it was closed.
@@ -112,6 +115,8 @@ impl<'a> KernelStack<'a> {
             epoch_ns: None,
             latest_wake: Duration::ZERO,
             descriptors: BTreeMap::new(),
+            opened: BTreeSet::new(),
+            connections: 0,
             connection: None,
             last_info: TcpInfo::default(),
             pending: None,
@@ -163,6 +168,9 @@ impl<'a> KernelStack<'a> {
             self.direction.acknowledged = Unwrapper::new(headers.seq);
             self.shifts[1] = headers.options.window_scale;
             self.direction.tuple.destination_port = headers.tuple.source_port;
+        } else if headers.tuple.source_port != self.direction.tuple.destination_port {
+            // The script hears no more of a connection that another has followed.
+            return;
         }
         let mut back = self.direction.reversed();
         back.window_shift = self.shift(1);
@@ -310,6 +318,10 @@ impl Stack for KernelStack<'_> {
             self.remember();
         }
         self.carry_out(call, again).map(Some)
+    }
+
+    fn connections(&self) -> u32 {
+        self.connections
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<Meaning, String> {

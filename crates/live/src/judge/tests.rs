@@ -120,7 +120,9 @@ fn the_kernel_opens_fast() {
         +0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
         +0 connect(4, ..., ...) = 0
         +0 write(4, ..., 500) = 500
-        +0 > S 0:500(500) <mss 1460,sackOK,TS val 100 ecr 0,nop,wscale 10,FO 0123456789abcdef,nop,nop>",
+        +0 > S 0:500(500) <mss 1460,sackOK,TS val 100 ecr 0,nop,wscale 10,FO 0123456789abcdef,nop,nop>
+        +.1 < S. 900:900(0) ack 501 win 65535 <mss 1000>
+        +0 > . 501:501(0) ack 1",
     );
     // A server by the settings that the field's scripts share.
     passes(

@@ -294,6 +294,9 @@ impl<S: Stack> Runner<'_, S> {
         }
         let real = self.stack.system_call(call, !first);
         if let Some(returned) = real.map_err(|message| Fault::new(call.span, message))? {
+            if self.stack.connections() > self.sockets.connections {
+                self.count_connection();
+            }
             return Ok(match returned {
                 Returned::Value(value) => Answer::Value(value),
                 Returned::Error(errno) => Answer::Error(errno),

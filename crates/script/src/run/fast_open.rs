@@ -14,6 +14,17 @@ impl<S: Stack> Runner<'_, S> {
     /// A socket opens a connection, or waits for one, in the place of the connection before. As packetdrill does, the
     /// script hears no more of that one.
     pub(super) fn begin_connection(&mut self, fd: i64, role: Role) {
+        self.count_connection();
+        let sockets = &mut self.sockets;
+        let connection = sockets.connections;
+        if let Some(socket) = sockets.open.get_mut(&fd) {
+            socket.role = role;
+            socket.connection = connection;
+        }
+    }
+
+    /// The script's numbers are from now on those of another connection.
+    pub(super) fn count_connection(&mut self) {
         let sockets = &mut self.sockets;
         if sockets.connections > 0 {
             self.sent = Numbers::default();
@@ -23,11 +34,6 @@ impl<S: Stack> Runner<'_, S> {
             sockets.error_told = false;
         }
         sockets.connections += 1;
-        let connection = sockets.connections;
-        if let Some(socket) = sockets.open.get_mut(&fd) {
-            socket.role = role;
-            socket.connection = connection;
-        }
     }
 
     /// A call on a socket whose connection has been followed by another.
