@@ -388,8 +388,14 @@ def agreement(
         f"{flow}, {titles[0]} beside {titles[1]}: goodput {apart:+.1%}, {again.mean:.6g} and "
         f"{again_live.mean:.6g} segments sent again"
     )
-    if abs(apart) <= MOST_APART and abs(again.mean - again_live.mean) <= most_again:
+    bounds = MOST_APART * live.mean, most_again
+    distances = abs(sim.mean - live.mean), abs(again.mean - again_live.mean)
+    if all(distance <= bound for distance, bound in zip(distances, bounds, strict=True)):
         return f"{said}: they agree (within {MOST_APART:.0%}, and a quarter or 20 segments)"
+    intervals = [sum(value.ci or 0.0 for value in pair) for pair in (goodput_bps, retransmitted)]
+    loose = map(max, bounds, intervals)
+    if all(distance <= bound for distance, bound in zip(distances, loose, strict=True)):
+        return f"{said}: these runs do not tell them apart (95 % intervals)"
     said += f": they are apart (more than {MOST_APART:.0%}, or a quarter and 20 segments)"
     if sim.runs == 1 or live.runs == 1:
         said += (

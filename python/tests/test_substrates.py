@@ -182,6 +182,10 @@ def test_a_comparison_says_whether_simulation_and_kernel_agree() -> None:
     assert "goodput -12.4%" in apart
     assert "they are apart" in apart
     assert "one run is one draw" in apart
+    # 6.488 and 6.288 are 3.2 % apart, and within 3.805 of one another.
+    live = Value(6.288, 3.805, 2)
+    said = agreement("a", ("sim", "live"), (value(6.488, 1), live), (value(84, 1), value(80)))
+    assert said.endswith("these runs do not tell them apart (95 % intervals)")
     for again, agrees in ((150, True), (149, False)):
         said = agreement("a", ("sim", "live"), (value(1), value(1)), (value(again), value(200)))
         assert ("they agree" in said) == agrees
