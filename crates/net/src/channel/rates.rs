@@ -233,9 +233,10 @@ mod tests {
         // 10 ms of 1 Mbit/s are 10,000 bits, 10 ms of nothing none, 10 ms of 2 Mbit/s 20,000: 30,000 in a period.
         let wire = series(&[(0, 1_000_000), (10, 0), (20, 2_000_000)], 30);
         let bits = |at: u64| wire.capacity(ms(at)).unwrap() / NANOS_PER_SECOND;
-        assert_eq!([0, 5, 10, 15, 20, 25, 30, 95].map(bits), [
-            0, 5_000, 10_000, 10_000, 10_000, 20_000, 30_000, 95_000
-        ]);
+        assert_eq!(
+            [0, 5, 10, 15, 20, 25, 30, 95].map(bits),
+            [0, 5_000, 10_000, 10_000, 10_000, 20_000, 30_000, 95_000]
+        );
     }
 
     #[test]

@@ -337,7 +337,8 @@ impl Rack {
             self.reorder_at = Instant::NEVER;
             false
         };
-        let more = self.repair.finds_loss_by_duplicates(advanced) || more || self.loss_is_left(repairing);
+        let more =
+            self.repair.finds_loss_by_duplicates(advanced) || more || self.loss_is_left(repairing);
         let open = self.repair.phase == Phase::Open;
         let by_probe = open && self.probe_found_loss(dsack.is_some(), send);
         let outcome = match self.repair.phase {
