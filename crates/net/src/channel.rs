@@ -75,7 +75,8 @@ macro_rules! channels {
                 }
             }
 
-            /// [`Described::capacity`] of the channel.
+            /// All that a sender that never rests could have sent by `now`, in bits times 10^9; `None` where it depends
+            /// on the packets.
             pub fn capacity(&self, now: Instant) -> Option<u128> {
                 match self {
                     $(Self::$Kind(channel) => Described::capacity(&**channel, now),)*
