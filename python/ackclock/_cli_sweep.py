@@ -161,8 +161,8 @@ def results(
         list[str] | None,
         typer.Option(
             metavar="CONDITION",
-            help="SQL over the columns that cells have to meet, such as \"buffer = '1 BDP'\"; "
-            "may be repeated.",
+            help="A condition over the columns that cells have to meet, such as "
+            "\"buffer = '1 BDP'\"; may be repeated.",
         ),
     ] = None,
     over: Annotated[

@@ -1,4 +1,4 @@
-"""The same run: what decides its numbers, as one key.
+"""Keys of runs: all that decides the numbers of one, as a hash.
 
 Whatever is kept, found again or cited has its name from here: the cells of sweeps, searches and
 readings, the values of suites, the parts of studies, the digests of suites and comparisons, the

@@ -1,4 +1,4 @@
-"""The same run: each thing that decides a number changes its key, and nothing else does."""
+"""Keys of runs: each thing that decides a number changes one, and nothing else does."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_sources_of_a_law_change_the_key_of_its_runs(tmp_path: Path) -> None
     law.write_text(LAW.format(helper="sizes") + "\n# Edited.\n", encoding="utf-8")
     of_law = now()
     assert len({own, of_table, of_helper, of_law}) == 4
-    # Of a run that does not name the law its text says nothing.
+    # The text of a law says nothing of a run that does not name it.
     assert now("cubic") == other
 
 

@@ -59,8 +59,8 @@ def case(**more: object) -> Case:
         # 1.1 times 2.0 is 2.2; and 0.1 more than 0.5 of it is 1.1.
         (Limit(high=1.1, of="base"), [2.1, 2.3], [2.0, 2.0], "cannot tell"),
         (Limit(high=1.1, of="base"), [2.3, 2.3], [2.0, 2.0], "fail"),
-        # What a seed does to both cancels: 2.0 and 3.0 are within 1.5 times 1.9 and 2.9 by 0.85 and
-        # 1.35, 1.1 ± 3.2 with two seeds; ten have 2.262 * 0.2635 / 3.162 = 0.19.
+        # A seed acts on both alike, and cancels: 2.0 and 3.0 are within 1.5 times 1.9 and 2.9 by
+        # 0.85 and 1.35, 1.1 ± 3.2 with two seeds; ten have 2.262 * 0.2635 / 3.162 = 0.19.
         (Limit(high=1.5, of="base"), [2.0, 3.0], [1.9, 2.9], "cannot tell"),
         (Limit(high=1.5, of="base"), [2.0, 3.0] * 5, [1.9, 2.9] * 5, "pass"),
         (Limit(high=0.5, of="base", plus=0.1), [1.1, 1.1], [2.0, 2.0], "pass"),

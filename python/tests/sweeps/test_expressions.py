@@ -108,7 +108,7 @@ def test_a_random_expression_is_what_duckdb_says(seed: int) -> None:
         ("'it''s' = 'it''s'", True),
         ("ROUND(2.5) + ROUND(-2.5)", 0),
         ("COUNT(*)", 6),
-        # Of 1e6, 5e6, NaN, NULL, 2.5 and -1e300: five numbers, of which NaN is the largest.
+        # The column has 1e6, 5e6, NaN, NULL, 2.5 and -1e300: five numbers, NaN the largest.
         ("COUNT(rate_bps)", 5),
         ("MIN(rate_bps)", -1e300),
         # 3 + 0 + 7 + 2 + 2 over five.
@@ -131,7 +131,7 @@ def test_an_expression_has_this_value(text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        # What opens files in an engine, in the ways that passed a list of forbidden words.
+        # Functions that open files in an engine, as they passed a list of forbidden words.
         ("read_csv/**/('F') = 1", "no column `read_csv`"),
         ("rate_bps/**/ > 1", "found `*` at character 10, expected a column"),
         ("\"read_csv\"('F') = 1", "no column `read_csv`"),

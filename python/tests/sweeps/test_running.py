@@ -390,7 +390,7 @@ def test_the_command_sweeps_and_answers(
     sender = "flow.a.variant"
     ran("results", "store", "--pivot", sender, "rtt", "goodput_bps", "--out", "x.tex")
     lines = (tmp_path / "x.tex").read_text(encoding="utf-8").splitlines()
-    # Of 2 senders and 3 round-trip times: a head and two rows between the rules.
+    # Two senders and three round-trip times make a head and two rows between the rules.
     assert lines[0] == r"\begin{tabular}{lrrr}"
     assert lines[2] == r"flow.a.variant & 10 ms & 20 ms & 40 ms \\"
     assert [line.split(" & ")[0] for line in lines[4:6]] == ["cubic", "reno"]

@@ -194,7 +194,7 @@ impl KernelStack<'_> {
         };
         let zeros = vec![0; volume - so_far.min(volume)];
         let whole = |len: usize| Returned::Value(i64::try_from(len).unwrap_or(i64::MAX));
-        // What has opened a connection opens none when it is asked again.
+        // A script that has opened a connection opens no other when it is asked again.
         flags &= if again { !libc::MSG_FASTOPEN } else { !0 };
         let sent = if is_null(call) {
             call::move_nothing(socket, volume, flags, true)
