@@ -120,6 +120,7 @@ lint-text: .venv/.dev ## The checks that compile nothing: formatting, words, the
 	rustfmt --edition 2024 --check $(TABLED)
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/python scripts/check_layers.py
+	$(BIN)/python scripts/check_rooms.py
 	$(BIN)/python scripts/check_names.py
 	$(BIN)/python scripts/check_dependencies.py
 	$(BIN)/python scripts/check_writes.py
@@ -197,7 +198,7 @@ bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if 
 	dist/.venv/bin/ackclock bench --peers
 
 .PHONY: generate
-generate: .venv/.dev build ## Generate the classes of scenarios in python/ackclock from the schema
+generate: .venv/.dev build ## Generate the classes of python/ackclock/scenario from the schema
 	$(BIN)/python scripts/generate_scenario.py
 
 .PHONY: docs

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Check that the product writes files by its one writer alone.
 
-The writer is the crate ``writer``, in Python ``ackclock/writing.py``: files whole or not at all,
-in places that are tried first. What else may touch a file is listed with the reason in ``ALLOWED``:
-a file and the call, the number of times that it may stand there, and why.
+The writer is the crate ``writer``, in Python ``ackclock/base/writing.py``: files whole or not at
+all, in places that are tried first. What else may touch a file is listed with the reason in
+``ALLOWED``: a file and the call, the number of times that it may stand there, and why.
 
 Tests, and scripts that are no part of the product, are free. Prints one line a violation; the exit
 code is 1 if there is any.
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 #: The files of the writer, in which every call is allowed.
-WRITER = ("crates/writer/src/", "python/ackclock/writing.py")
+WRITER = ("crates/writer/src/", "python/ackclock/base/writing.py")
 
 _PROC = "sets a switch of the kernel's, which is no file"
 _DEVICE = "opens a device, which is no file"
@@ -36,13 +36,13 @@ ALLOWED: dict[tuple[str, str], tuple[int, str]] = {
     ("crates/live/src/run.rs", "OpenOptions"): (1, _DEVICE),
     ("crates/live/src/sys.rs", "OpenOptions"): (1, _DEVICE),
     ("crates/live/src/sys/device.rs", "OpenOptions"): (1, _DEVICE),
-    ("python/ackclock/_cli_sweep.py", "write_csv"): (1, "writes into memory"),
-    ("python/ackclock/bench_child.py", "write_text"): (1, _PROC),
-    ("python/ackclock/doctor.py", "os.open"): (1, _DEVICE),
+    ("python/ackclock/cli/commands/sweep.py", "write_csv"): (1, "writes into memory"),
+    ("python/ackclock/bench/child.py", "write_text"): (1, _PROC),
+    ("python/ackclock/live/doctor.py", "os.open"): (1, _DEVICE),
     ("python/ackclock/plots/style.py", "savefig"): (1, "draws into memory"),
     ("python/ackclock/report/tables.py", "write_table"): (1, "writes into memory"),
-    ("python/ackclock/sweeps/asking.py", "write_ipc"): (1, "writes into memory"),
-    ("python/ackclock/sweeps/results.py", "rename"): (1, "gives columns other names"),
+    ("python/ackclock/sweeps/stores/asking.py", "write_ipc"): (1, "writes into memory"),
+    ("python/ackclock/sweeps/stores/results.py", "rename"): (1, "gives columns other names"),
 }
 
 _RUST = re.compile(

@@ -22,7 +22,7 @@ from pathlib import Path
 import polars as pl
 
 import ackclock as ac
-from ackclock.writing import Folder
+from ackclock.base.writing import Folder
 
 LAWS = (
     "tahoe",

@@ -16,7 +16,7 @@ from statistics import fmean, median
 from typing import Any
 
 import ackclock as ac
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 
 REPETITIONS = 3
 MOST_TRIES = 3

@@ -21,7 +21,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import ackclock as ac
-from ackclock.estimates import Estimate, estimate
+from ackclock.base.estimates import Estimate, estimate
 
 REPETITIONS = 5
 MOST_TRIES = 3

@@ -22,7 +22,7 @@ from typing import Any
 import typer
 
 import ackclock
-from ackclock import cli
+from ackclock.cli import app as cli
 from reference_examples import example
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -32,7 +32,7 @@ class Class:
     needs
         Keys that have to be given in Python, though not in a file.
     bases
-        The base classes; those of `ackclock._table` beside `Table` have one key in a file.
+        The base classes; those of `ackclock.scenario.table` beside `Table` have one key in a file.
     """
 
     name: str
@@ -543,11 +543,11 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
 
 #: Names that generated modules have from others that are written by hand.
 HAND_WRITTEN = {
-    "Profile": "ackclock._words",
-    "ScenarioText": "ackclock._scenario",
+    "Profile": "ackclock.base.words",
+    "ScenarioText": "ackclock.scenario.text",
     **dict.fromkeys(
         ("Table", "WrappedTable", "WrappedValue", "each", "key", "one_of", "pairs"),
-        "ackclock._table",
+        "ackclock.scenario.table",
     ),
     **dict.fromkeys(("Mapping", "Sequence"), "collections.abc"),
     **dict.fromkeys(("ClassVar", "Literal", "TypeAlias"), "typing"),

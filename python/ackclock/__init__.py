@@ -45,7 +45,7 @@ def __getattr__(name: str) -> object:
     except AttributeError:
         if name.startswith("_") or name in __all__:
             raise
-        from ackclock._nearest import near  # noqa: PLC0415
+        from ackclock.base.nearest import near  # noqa: PLC0415
 
         close = _MEANT.get(name.lower()) or near(name, __all__)
         hint = f"; did you mean `{close}`?" if close else "; `dir(ackclock)` lists its names"

@@ -1,13 +1,41 @@
 """The public names: each with the module that it is imported from when it is first asked for."""
 
-from . import metrics as metrics, theory as theory
-from .aggregations import (
-    Aggregation as Aggregation,
-    Ampdu as Ampdu,
-    Grants as Grants,
-    Hold as Hold,
+from .base.errors import BadInput as BadInput
+from .laws.checking import (
+    LawCheck as LawCheck,
+    check_law as check_law,
 )
-from .api import (
+from .laws.own import (
+    Growth as Growth,
+    get_include as get_include,
+    law_structs as law_structs,
+    load_law as load_law,
+    register_law as register_law,
+)
+from .laws.tracing import (
+    LawTrace as LawTrace,
+    law_trace as law_trace,
+)
+from .live.judging import (
+    CaseDifference as CaseDifference,
+    Judgement as Judgement,
+    judge as judge,
+)
+from .live.scripts import (
+    Drill as Drill,
+    ScriptDifference as ScriptDifference,
+    ScriptFailure as ScriptFailure,
+    ScriptOutcome as ScriptOutcome,
+    ScriptReport as ScriptReport,
+    drill as drill,
+)
+from .live.video import (
+    read_video as read_video,
+    scale_pictures as scale_pictures,
+)
+from .notebook.showing import show as show
+from .runs import metrics as metrics, theory as theory
+from .runs.api import (
     Part as Part,
     Variable as Variable,
     allow as allow,
@@ -21,7 +49,35 @@ from .api import (
     variant_name as variant_name,
     variants as variants,
 )
-from .apps import (
+from .runs.comparison import (
+    Comparison as Comparison,
+    compare as compare,
+)
+from .runs.identity import (
+    rules_id as rules_id,
+)
+from .runs.pairs import (
+    Pairwise as Pairwise,
+    pairwise as pairwise,
+)
+from .runs.run import Run as Run
+from .runs.sweeping import (
+    forecast as forecast,
+    results as results,
+    search as search,
+    sweep as sweep,
+)
+from .runs.tables import (
+    Table as Table,
+    read_table as read_table,
+)
+from .scenario.aggregations import (
+    Aggregation as Aggregation,
+    Ampdu as Ampdu,
+    Grants as Grants,
+    Hold as Hold,
+)
+from .scenario.apps import (
     App as App,
     Bulk as Bulk,
     Bursts as Bursts,
@@ -35,7 +91,7 @@ from .apps import (
     Program as Program,
     Video as Video,
 )
-from .channels import (
+from .scenario.channels import (
     BurstLoss as BurstLoss,
     Cellular as Cellular,
     Channel as Channel,
@@ -45,15 +101,7 @@ from .channels import (
     Trace as Trace,
     Wifi as Wifi,
 )
-from .checking import (
-    LawCheck as LawCheck,
-    check_law as check_law,
-)
-from .comparison import (
-    Comparison as Comparison,
-    compare as compare,
-)
-from .distributions import (
+from .scenario.distributions import (
     Exponential as Exponential,
     Lognormal as Lognormal,
     Pareto as Pareto,
@@ -62,8 +110,7 @@ from .distributions import (
     Values as Values,
     Weibull as Weibull,
 )
-from .errors import BadInput as BadInput
-from .events import (
+from .scenario.events import (
     After as After,
     Event as Event,
     LinkChange as LinkChange,
@@ -71,18 +118,15 @@ from .events import (
     Probe as Probe,
     QueueChange as QueueChange,
 )
-from .feedback import (
+from .scenario.feedback import (
     RcpRouter as RcpRouter,
     XcpRouter as XcpRouter,
 )
-from .flows import (
+from .scenario.flows import (
     CrossTraffic as CrossTraffic,
     Flow as Flow,
 )
-from .identity import (
-    rules_id as rules_id,
-)
-from .jitters import (
+from .scenario.jitters import (
     Delays as Delays,
     Jitter as Jitter,
     NetemJitter as NetemJitter,
@@ -92,19 +136,7 @@ from .jitters import (
     UniformJitter as UniformJitter,
     WifiJitter as WifiJitter,
 )
-from .judging import (
-    CaseDifference as CaseDifference,
-    Judgement as Judgement,
-    judge as judge,
-)
-from .laws import (
-    Growth as Growth,
-    get_include as get_include,
-    law_structs as law_structs,
-    load_law as load_law,
-    register_law as register_law,
-)
-from .links import (
+from .scenario.links import (
     AckThinning as AckThinning,
     Dumbbell as Dumbbell,
     Graph as Graph,
@@ -116,16 +148,12 @@ from .links import (
     Reverse as Reverse,
     Topology as Topology,
 )
-from .measured import (
+from .scenario.measured import (
     read_mahimahi as read_mahimahi,
     read_quantiles as read_quantiles,
     read_rates as read_rates,
 )
-from .pairs import (
-    Pairwise as Pairwise,
-    pairwise as pairwise,
-)
-from .queues import (
+from .scenario.queues import (
     Cake as Cake,
     Cobalt as Cobalt,
     CoDel as CoDel,
@@ -140,46 +168,22 @@ from .queues import (
     Red as Red,
     Sfq as Sfq,
 )
-from .quick_start import (
+from .scenario.quick_start import (
     Admission as Admission,
     QuickStart as QuickStart,
 )
-from .runs import Run as Run
-from .scenario import Scenario as Scenario
-from .scripts import (
-    Drill as Drill,
-    ScriptDifference as ScriptDifference,
-    ScriptFailure as ScriptFailure,
-    ScriptOutcome as ScriptOutcome,
-    ScriptReport as ScriptReport,
-    drill as drill,
-)
-from .showing import show as show
-from .sweeping import (
-    forecast as forecast,
-    results as results,
-    search as search,
-    sweep as sweep,
-)
-from .tables import (
-    Table as Table,
-    read_table as read_table,
-)
-from .tcp import (
+from .scenario.scenario import Scenario as Scenario
+from .scenario.tcp import (
     Autotune as Autotune,
     DelayedAck as DelayedAck,
     Tcp as Tcp,
 )
-from .topologies import (
+from .scenario.topologies import (
     dumbbell as dumbbell,
     graph as graph,
     path as path,
 )
-from .tracing import (
-    LawTrace as LawTrace,
-    law_trace as law_trace,
-)
-from .traffic import (
+from .scenario.traffic import (
     Access as Access,
     AccessLine as AccessLine,
     At as At,
@@ -194,10 +198,6 @@ from .traffic import (
     Traffic as Traffic,
     Upload as Upload,
     Utilisation as Utilisation,
-)
-from .video import (
-    read_video as read_video,
-    scale_pictures as scale_pictures,
 )
 
 __version__: str

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock import cli
+from ackclock.cli import app as cli
 from stages import AT_MOST, slowness
 from support import ROOT, SMALL, Answer
 

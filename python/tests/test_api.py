@@ -17,7 +17,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.report.scenario import path_links
-from ackclock.traces import link_rates
+from ackclock.runs.traces import link_rates
 from support import SMALL
 
 

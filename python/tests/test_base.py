@@ -17,8 +17,8 @@ import pytest
 import typer
 
 import ackclock as ac
-from ackclock.extras import EXTRAS, REPORT, missing
-from ackclock.runs import TABLES
+from ackclock.base.extras import EXTRAS, REPORT, missing
+from ackclock.runs.run import TABLES
 from support import ROOT, SMALL, Answer
 
 #: The beginning of a program in whose process no package of an extra can be imported.
@@ -36,13 +36,13 @@ ARGUMENTS = {
     "table.with_text": ("flow", "a"), "table.throughput": (0.1, 2.0),
 }  # fmt: skip
 
-_COMMAND = BLOCKED + "from ackclock import cli; cli.main(sys.argv[1:])"
+_COMMAND = BLOCKED + "from ackclock.cli import app as cli; cli.main(sys.argv[1:])"
 
 #: Runs the command of each line in a fork, and prints its code, its output and its errors.
 _FORKS = f"""{BLOCKED}
 import contextlib, io, json, os, signal, traceback
 from pathlib import Path
-from ackclock import cli
+from ackclock.cli import app as cli
 
 # Modules that most of them load are loaded once.
 for words in ("compare small.toml --on sim", "run small.toml --out warm", "kernel list", "--help"):
@@ -183,7 +183,7 @@ def test_a_command_in_a_process_of_its_own_says_so(small_file: Path) -> None:
 
 
 def test_every_command_is_tried() -> None:
-    from ackclock import cli
+    from ackclock.cli import app as cli
 
     known = set(typer.main.get_command(cli.app).commands)  # type: ignore[attr-defined]
     tried = {line.split()[0] for line in (*WORKS, *NEEDS)}
@@ -206,8 +206,8 @@ def test_a_comparison_without_a_figure_says_so_and_leaves_no_old_one(small_file:
 _PROGRAM = f"""{BLOCKED}
 import json
 import ackclock as ac
-from ackclock.errors import MissingPackageError
-from ackclock.exporting import probed
+from ackclock.base.errors import MissingPackageError
+from ackclock.runs.exporting import probed
 
 found = {{}}
 run = ac.simulate(probed(ac.Scenario.from_file(sys.argv[1])))

@@ -12,9 +12,9 @@ import pytest
 
 import ackclock as ac
 from ackclock.suites import suite_of
-from ackclock.suites.bbr_network import B0, held_back, path
-from ackclock.suites.case import Case, Outcome
-from ackclock.suites.history import History
+from ackclock.suites.bbr_draft.network import B0, held_back, path
+from ackclock.suites.framework.case import Case, Outcome
+from ackclock.suites.framework.history import History
 from ackclock.suites.running import SuiteResult, run_suite
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/validation/bbr-draft.md"

@@ -15,8 +15,9 @@ from typing import NoReturn
 import pytest
 
 import ackclock as ac
-from ackclock import bench, bench_against, cli
-from ackclock.errors import UnfinishedError
+from ackclock.base.errors import UnfinishedError
+from ackclock.bench import against as bench_against, speed as bench
+from ackclock.cli import app as cli
 from support import Answer
 
 QUICK = bench.Plan(duration_s=2.0, least_cpu_s=0.0, pairs=1, peers=False)

@@ -92,7 +92,7 @@ def test_a_law_that_does_not_return_is_named(
         "    extern int pause(void); pause();",
     )
     # It has to start within this, too; it then uses no processor.
-    monkeypatch.setattr("ackclock._cli_law._STUCK_S", 4.0)
+    monkeypatch.setattr("ackclock.cli.commands.law._STUCK_S", 4.0)
     answer = ackclock("check-law", f"mine={library}")
     assert answer.code == 1
     assert "the process did not go on for 4 s" in answer.out

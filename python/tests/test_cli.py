@@ -20,7 +20,7 @@ import pytest
 import typer
 
 import ackclock as ac
-from ackclock import _entry, cli
+from ackclock.cli import __main__ as _entry, app as cli
 from support import Answer, wait_until_it_simulates
 
 ALTMAN = ("--mu", "170", "--lambda", "10", "--tau1", "0.05", "--tau2", "0.05", "--buffer", "5")
@@ -263,7 +263,7 @@ def test_reproduce_lists_the_studies(ackclock: Callable[..., Answer]) -> None:
 def test_the_package_carries_its_data() -> None:
     package = files("ackclock")
     assert (package / "py.typed").is_file()
-    assert (package / "peers" / "ns2_dumbbell.tcl").is_file()
+    assert (package / "bench" / "peers" / "ns2_dumbbell.tcl").is_file()
     assert (package / "studies" / "altman1997" / "published.csv").is_file()
 
 
@@ -297,7 +297,7 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(
         def __getattr__(self, name: str) -> object:
             raise KeyboardInterrupt
 
-    monkeypatch.setitem(sys.modules, "ackclock.cli", cast("ModuleType", Interrupted()))
+    monkeypatch.setitem(sys.modules, "ackclock.cli.app", cast("ModuleType", Interrupted()))
     # It would end this process at once.
     monkeypatch.setattr(_entry, "_leave", lambda: None)
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
@@ -340,9 +340,9 @@ def ignore():
 
 # A process in the background may have been begun with interrupts ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from ackclock import _entry, cli
-sys.modules["ackclock.cli"] = types.SimpleNamespace(main=WHEN)
-_entry.main()
+from ackclock.cli import __main__ as entry, app
+sys.modules["ackclock.cli.app"] = types.SimpleNamespace(main=WHEN)
+entry.main()
 """
 
 
@@ -360,7 +360,9 @@ def test_an_interrupt_is_one_line_whenever_it_comes(tmp_path: Path, small: ac.Sc
     # From the moment on at which the package is there: before, Python itself answers.
     path = tmp_path / "small.toml"
     path.write_text(small.to_toml())
-    program = "import ackclock._entry as e, sys; print(1, file=sys.stderr, flush=True); e.main()"
+    program = (
+        "import ackclock.cli.__main__ as e, sys; print(1, file=sys.stderr, flush=True); e.main()"
+    )
     for hundredths in range(1, 40, 6):
         with subprocess.Popen(
             [sys.executable, "-c", program, "run", path],

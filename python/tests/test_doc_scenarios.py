@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.sweeps.plan import Plan
+from ackclock.sweeps.plans.plan import Plan
 from support import ROOT
 
 Script = Callable[[str], ModuleType]

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.exercises import exercises
+from ackclock.live.exercises import exercises
 from support import Answer, killed_in_the_end
 
 #: A handshake and a segment of 1000 bytes, which goes out at 0.1 s.

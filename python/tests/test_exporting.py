@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import ackclock as ac
-from ackclock import identity
-from ackclock.cli import app
-from ackclock.exporting import export
+from ackclock.cli.app import app
+from ackclock.runs import identity
+from ackclock.runs.exporting import export
 
 RUN = CliRunner()
 
@@ -226,7 +226,7 @@ def test_what_samples_do_not_know_is_said(
 ) -> None:
     run = bursts
     # A live run is known by its samples alone.
-    monkeypatch.setattr("ackclock.exporting._sends", lambda _run: None)
+    monkeypatch.setattr("ackclock.runs.exporting._sends", lambda _run: None)
     told: list[str] = []
     (path,) = export(run, tmp_path, ["qlog"], told.append)
     (found,) = json.loads(path.read_text(encoding="utf-8"))["traces"]

@@ -14,8 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 import ackclock as ac
-from ackclock import citing, identity
-from ackclock.cli import app
+from ackclock.base import citing
+from ackclock.cli.app import app
+from ackclock.runs import identity
 
 RUN = CliRunner()
 
@@ -85,7 +86,7 @@ def test_each_input_of_a_run_changes_its_key(
     }
     trace.write_text("1\n3\n", encoding="utf-8")
     found["text of the trace"] = key(traced())
-    monkeypatch.setattr("ackclock.identity.rules_id", lambda: "0123456789abcdef")
+    monkeypatch.setattr("ackclock.runs.identity.rules_id", lambda: "0123456789abcdef")
     found["rules"] = key(scenario())
     monkeypatch.undo()
     monkeypatch.setattr("os.uname", lambda: type("Uname", (), {"release": "9.9"}))
@@ -107,7 +108,7 @@ def test_a_script_of_a_live_run_changes_its_key(tmp_path: Path) -> None:
 
 KEY = """
 import ackclock as ac
-from ackclock import identity
+from ackclock.runs import identity
 ac.load_law("still", {law!r})
 print(*identity.run_keys([ac.Scenario(
     topology=ac.path("8 Mbit/s", "40 ms", "1 BDP"), flows=[ac.Flow({variant!r}, name="flow")],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.importing import import_lines
+from ackclock.convert.importing import import_lines
 from support import Answer
 
 LENGTH = "the length of the device's queue: 1000 packets, Linux's own, for"

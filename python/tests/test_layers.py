@@ -238,3 +238,66 @@ def test_a_crate_from_elsewhere(script: Script) -> None:
     )
     (line,) = script("check_dependencies").violations(packages, {"MIT"})
     assert line.startswith("theirs 2: ")
+
+
+LAW: dict[str, Any] = {
+    "python": {"base": [], "runs": [], "report": ["runs"]},
+    "inside": {"report": {"parts": [], ".": ["parts"]}},
+    "doors": {"runs.paged": ["report"]},
+    "most": {"*": 3},
+}
+
+#: The modules of a package whose rooms hold.
+ROOMS = {
+    "__init__": "",
+    "base/__init__": "",
+    "base/errors": "",
+    "runs/__init__": "",
+    "runs/run": "from ackclock.base.errors import BadInput",
+    "runs/paged": "def f():\n    from ackclock.report import page",
+    "report/__init__": "",
+    "report/page": "import ackclock\nfrom ackclock.runs.run import Run",
+    "report/parts/__init__": "",
+    "report/parts/table": "from ackclock import _core",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, []),
+        (
+            {"runs/run": "\ndef f():\n    from ackclock.report.page import Page"},
+            ["runs.run:3: `runs` may not use `report`"],
+        ),
+        ({"runs/run": "from ackclock import report"}, ["runs.run:1: `runs` may not use `report`"]),
+        ({"runs/run": "import ackclock.report.page"}, ["runs.run:1: `runs` may not use `report`"]),
+        ({"base/errors": "import ackclock.runs"}, ["base.errors:1: `base` may not use `runs`"]),
+        (
+            {"report/parts/table": "from ackclock.report import page"},
+            ["report.parts.table:1: `report/parts` may not use `report/.`"],
+        ),
+        ({"attic/__init__": ""}, ["attic: it has no line in ci/layers.toml", "*: it shows 4"]),
+        ({"runs/a": "", "runs/b": ""}, ["runs: it shows 4 ideas, 3 are allowed"]),
+    ],
+)
+def test_a_module_keeps_to_its_room(
+    changed: dict[str, str], said: list[str], script: Script, tmp_path: Path
+) -> None:
+    package = tmp_path / "ackclock"
+    for name, text in {**ROOMS, **changed}.items():
+        path = package / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    found = list(script("check_rooms").problems(package, LAW))
+    assert len(found) == len(said), found
+    for line, words in zip(found, said, strict=True):
+        assert words.removeprefix("*") in line
+
+
+def test_two_rooms_that_use_each_other_are_told(script: Script) -> None:
+    law = {"runs": ["report"], "report": ["runs"], "base": []}
+    assert list(script("check_rooms").circles(law, "the package")) == [
+        "ci/layers.toml: `runs` of the package leads back to itself",
+        "ci/layers.toml: `report` of the package leads back to itself",
+    ]

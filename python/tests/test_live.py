@@ -379,7 +379,7 @@ def test_an_ordinary_user_has_a_user_namespaces_path(common: Path) -> None:
     packages = {"PYTHONPATH": str(Path(ac.__file__).parents[1])}
     for python, environment in ((sys.executable, {}), ("/usr/bin/python3", packages)):
         tried = subprocess.run(
-            [*apart, python, "-c", "import ackclock.cli"],
+            [*apart, python, "-c", "import ackclock.cli.app"],
             cwd=ROOT,
             env={**os.environ, **environment},
             capture_output=True,

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from ackclock import _printing as printing
+from ackclock.cli import printing
 from ackclock.report.page import Cell, Page, Section, Sheet, render
 from support import Answer
 

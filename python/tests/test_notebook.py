@@ -127,7 +127,7 @@ def test_a_comparison_is_a_table_and_a_figure(small: ac.Scenario) -> None:
 
 
 def test_numbers_have_few_digits_and_whole_ones_all() -> None:
-    from ackclock._shown import column
+    from ackclock.base.shown import column
 
     assert column("goodput_bps", [9_654_321.0, None]) == ("goodput (Mbit/s)", ["9.654", "–"])
     assert column("srtt_mean_s", [0.0481234]) == ("srtt mean (ms)", ["48.12"])

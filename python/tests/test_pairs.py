@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ackclock as ac
-from ackclock.cli import app
+from ackclock.cli.app import app
 
 RUN = CliRunner()
 

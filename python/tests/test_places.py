@@ -21,8 +21,8 @@ import polars as pl
 import pytest
 import typer
 
-from ackclock import cli
-from ackclock.runs import TABLES
+from ackclock.cli import app as cli
+from ackclock.runs.run import TABLES
 from support import SMALL, Answer, wait_until_it_simulates
 
 COMMAND = Path(sys.executable).parent / "ackclock"
@@ -184,7 +184,7 @@ def test_files_that_may_not_grow_are_told_before_work_begins(
 #: Runs the command of each line of its input in one process, and prints code and errors of each.
 IN_TURN = """
 import contextlib, io, json, signal, sys
-from ackclock import cli
+from ackclock.cli import app as cli
 
 def late(number, frame):
     raise TimeoutError("it went on, expected an end")
@@ -337,7 +337,7 @@ def whose(folder: Path) -> set[str]:
 #: in the child, which has nothing to load, and prints first its process and then how it ended.
 FORKS = """
 import contextlib, io, os, sys
-from ackclock import cli
+from ackclock.cli import app as cli
 
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     cli.main(sys.stdin.readline().split())

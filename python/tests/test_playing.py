@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock import playing, replaying
-from ackclock.film import make_film
+from ackclock.live import playing, replaying
+from ackclock.live.film import make_film
 
 
 class _Quiet(SimpleHTTPRequestHandler):

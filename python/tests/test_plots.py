@@ -15,7 +15,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import plots
-from ackclock._shown import heading
+from ackclock.base.shown import heading
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_one_of_many_runs_is_drawn_by_its_cell() -> None:
 
 
 def test_the_queueing_delay_is_what_is_held_at_the_rate(run: ac.Run) -> None:
-    from ackclock import traces
+    from ackclock.runs import traces
 
     table = traces.queues(run).filter(pl.col("queue_bytes") > 0)
     row = table.row(table.height // 2, named=True)
@@ -192,7 +192,7 @@ def test_the_queueing_delay_is_what_is_held_at_the_rate(run: ac.Run) -> None:
 
 
 def test_a_link_whose_rate_varies_has_no_such_delay() -> None:
-    from ackclock import traces
+    from ackclock.runs import traces
 
     change = ac.Event(at="1 s", link="bottleneck", set=ac.LinkChange(rate="5 Mbit/s"))
     run = ac.simulate(_two(events=[change], duration="3 s"))

@@ -17,16 +17,18 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
-from ackclock.errors import BadInput
+from ackclock.base.claims import Claim, Observation, Predicate
+from ackclock.base.errors import BadInput
 from ackclock.report.page import Sheet
-from ackclock.studies.framework.claims import Claim, Observation, Predicate
+from ackclock.studies import framework
 from ackclock.studies.framework.found import FILE, Share, found_in, interval
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, names
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
-from ackclock.sweeps import readings, readings_found, studies
-from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.store import Store
+from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.readings import found as readings_found, run as readings
+from ackclock.sweeps.stores.store import Store
+from ackclock.sweeps.tasks import studies
 from support import Answer
 from sweeps.plans import plan
 
@@ -199,7 +201,7 @@ def _runs(values: Mapping[str, Any], size: str, seed: int) -> tuple[Any, list[Pa
 
 TOY: Readings[Any, Any] = Readings(
     key="altman1997",
-    folder=Path(readings.__file__).parent,
+    folder=Path(framework.__file__).parent,
     axes=AXES,
     runs=_runs,
     analyse=lambda _plan, found, _values: {
@@ -498,7 +500,7 @@ def test_an_unknown_study_is_refused() -> None:
 
 def test_the_page_is_written(searched: Searched) -> None:
     from ackclock.report import render
-    from ackclock.sweeps.readings_page import build
+    from ackclock.sweeps.readings.page import build
 
     found = searched[1]
     words = {claim.id: claim.statement for claim in TOY.claims}
@@ -556,7 +558,7 @@ def test_a_run_of_a_reading_is_told_in_sentences(
     (name, *_), predicate = names(claim), claim.predicates[0]
     row = {"claim": claim.id, "predicate": name, "holds": True, "observations": 3, "passed": 3}
     found = pl.DataFrame([{**row, "worst": 0.123}])
-    monkeypatch.setattr("ackclock.sweeps.readings.run_one", lambda *_: found)
+    monkeypatch.setattr("ackclock.sweeps.readings.run.run_one", lambda *_: found)
     answer = ackclock("readings", "altman1997", "--run", "default")
     words = " ".join(answer.out.split())
     assert answer.code == 0, answer.err

@@ -15,11 +15,11 @@ import polars as pl
 import pytest
 
 import ackclock as ac
+from ackclock.base.writing import Folder
 from ackclock.report.content import Content, PageFigure
 from ackclock.report.design import varied
 from ackclock.report.page import Page, Section
 from ackclock.report.scenario import for_report, path_links
-from ackclock.writing import Folder
 from support import ROOT, Answer
 
 EXAMPLES = ROOT / "examples"

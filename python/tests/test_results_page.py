@@ -7,7 +7,7 @@ import re
 import pytest
 
 import ackclock as ac
-from ackclock.runs import TABLES
+from ackclock.runs.run import TABLES
 from support import ROOT
 
 PAGE = (ROOT / "docs/reference/results.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.runs import TABLES
+from ackclock.runs.run import TABLES
 
 #: Each takes a tenth of a second and more to import.
 HEAVY = {
@@ -21,7 +21,7 @@ HEAVY = {
 _PROGRAM = """
 import sys
 from pathlib import Path
-from ackclock import cli
+from ackclock.cli import app as cli
 try:
     cli.main(sys.argv[2:])
 finally:
@@ -60,15 +60,15 @@ def test_a_command_imports_what_it_needs(arguments: list[str], small_file: Path)
 def test_a_run_makes_no_value_of_each_part_of_a_scenario(small_file: Path) -> None:
     # The dataclasses of a scenario alone take as long as Python itself.
     loaded = imported_by("run", "small.toml", "--out", "tables", folder=small_file.parent)
-    assert "ackclock.scenario" not in loaded
+    assert "ackclock.scenario.scenario" not in loaded
 
 
 def test_every_name_is_there_when_it_is_asked_for() -> None:
     for name in ac.__all__:
         assert getattr(ac, name) is not None
     assert set(ac.__all__) <= set(dir(ac))
-    assert ac.Link is import_module("ackclock.links").Link
-    assert ac.theory is import_module("ackclock.theory")
+    assert ac.Link is import_module("ackclock.scenario.links").Link
+    assert ac.theory is import_module("ackclock.runs.theory")
     with pytest.raises(AttributeError, match="did you mean `Link`"):
         ac.Lnik  # noqa: B018 # pyright: ignore[reportAttributeAccessIssue]
 

@@ -18,9 +18,9 @@ Script = Callable[[str], ModuleType]
         ("from ackclock import _core", "ackclock._core"),
         ("import ackclock._core", "ackclock._core"),
         ("from ackclock._core import simulate_many", "ackclock._core.simulate_many"),
-        ("from ackclock.theory import _validity", "ackclock.theory._validity"),
+        ("from ackclock.runs.theory import _validity", "ackclock.runs.theory._validity"),
         ("import ackclock as ac\nac._core.version()", "ac._core"),
-        ("from ackclock import theory\ntheory._to_json({})", "theory._to_json"),
+        ("from ackclock.runs import theory\ntheory._to_json({})", "theory._to_json"),
         ('import importlib\nimportlib.import_module("ackclock._core")', "ackclock._core"),
     ],
 )

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.comparison import Column
+from ackclock.runs.comparison import Column
 from support import ROOT, Answer
 
 EXAMPLES = ROOT / "examples"

@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner
 
 import ackclock as ac
-from ackclock.cli import app
+from ackclock.cli.app import app
 from ackclock.suites import KEYS, suite_of
-from ackclock.suites.c4 import SPECS, limit_s
-from ackclock.suites.case import Case, Limit, Outcome
-from ackclock.suites.cells import judged
-from ackclock.suites.history import History
-from ackclock.suites.kept import Kept
+from ackclock.suites.c4.suite import SPECS, limit_s
+from ackclock.suites.framework.case import Case, Limit, Outcome
+from ackclock.suites.framework.cells import judged
+from ackclock.suites.framework.history import History
+from ackclock.suites.framework.kept import Kept
+from ackclock.suites.framework.paths import Member, Way
 from ackclock.suites.page import _command
-from ackclock.suites.paths import Member, Way
 from ackclock.suites.running import SuiteResult, _case, run_suite
 
 RUN = CliRunner()
@@ -326,7 +326,7 @@ def test_live_senders_stand_beside_simulated_ones(monkeypatch: pytest.MonkeyPatc
         # The first run is no measurement, and those of NewReno never are.
         return Lived(scenario, tries[variant] > 1 and variant != "newreno")
 
-    monkeypatch.setattr("ackclock.api.run_live", live)
+    monkeypatch.setattr("ackclock.runs.api.run_live", live)
     found = run_suite(
         "quick", ["cubic", "newreno", "bbr"], cases=["alone"], on=["sim", "live"], told=told.append
     )
@@ -387,7 +387,7 @@ def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
         asked.append(len(many))
         return real(many, threads=threads)
 
-    monkeypatch.setattr("ackclock.api.simulate_many", counted)
+    monkeypatch.setattr("ackclock.runs.api.simulate_many", counted)
     second = run_suite("quick", ["cubic"], cases=["alone"], seeds=3, keep=tmp_path)
     assert asked == [1]
     assert "--seeds 3" in _command(second)

@@ -12,7 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import plots
-from ackclock.estimates import Estimate, estimate
+from ackclock.base.estimates import Estimate, estimate
 from ackclock.report.design import Factor, combined, factors, varied
 from ackclock.report.sweep import sweep_table, told
 from support import Answer

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
-from ackclock.distributions import read_draw
-from ackclock.traffic import read_variant
+from ackclock.scenario.distributions import read_draw
+from ackclock.scenario.traffic import read_variant
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -10,8 +10,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.suites import suite_of
-from ackclock.suites.tcpeval import PLACES
-from ackclock.suites.tcpeval_network import (
+from ackclock.suites.tcpeval.network import (
     CENTRE,
     EDGES_LEFT,
     EDGES_RIGHT,
@@ -20,6 +19,7 @@ from ackclock.suites.tcpeval_network import (
     mean_bytes,
     scenario,
 )
+from ackclock.suites.tcpeval.suite import PLACES
 
 ACCESS = next(place.centre for place in PLACES if place.key == "access")
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.video import parse_ffprobe
+from ackclock.live.video import parse_ffprobe
 
 # What ffprobe prints of a file with three pictures, sound between them, and a head of 48 bytes:
 # pictures at 48 (1000 B), 1248 (200 B; 200 B of sound before it) and 1600 (50 B; 152 B before it).

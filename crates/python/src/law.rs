@@ -165,7 +165,7 @@ macro_rules! events {
     ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty,)* })*) => {
         $(
             $(#[$doc])*
-            #[pyclass(module = "ackclock.laws")]
+            #[pyclass(module = "ackclock.laws.own")]
             #[derive(Default)]
             pub struct $name {
                 $(#[pyo3(get)] $field: $type,)*

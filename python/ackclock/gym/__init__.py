@@ -16,7 +16,7 @@ make it. A policy becomes a sender by `PolicyLaw`, and `score` compares it with 
 BBR.
 """
 
-from ackclock.extras import needed
+from ackclock.base.extras import needed
 
 with needed("ackclock.gym needs", "numpy", extra="rl"):
     import gymnasium

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ackclock import _core
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 from ackclock.gym.features import FIELDS, Numbers, Records
 from ackclock.gym.tasks import Task, aurora, capacity_bps
 

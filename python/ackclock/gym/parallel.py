@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ackclock.extras import needed
+from ackclock.base.extras import needed
 from ackclock.gym.environment import Batch
 from ackclock.gym.tasks import Task
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ackclock import _core
 from ackclock.gym.features import FIELDS, Numbers, Records
 from ackclock.gym.tasks import Task
-from ackclock.laws import Growth, register_law
+from ackclock.laws.own import Growth, register_law
 
 __all__ = ["Policy", "PolicyLaw", "register_policy"]
 

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 
 from ackclock import _core
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 from ackclock.gym.features import FEATURES, Feature, Numbers, Records
-from ackclock.scenario import Scenario
+from ackclock.scenario.scenario import Scenario
 
 __all__ = [
     "PACKET_BYTES",

@@ -10,10 +10,10 @@ import anywidget
 import traitlets
 
 from ackclock import _core
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 
 if TYPE_CHECKING:
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 __all__ = ["View"]
 

@@ -6,7 +6,7 @@ give it the tables: ``run.plot_cwnd()`` is ``plots.windows(samples, events)``.
 
 from __future__ import annotations
 
-from ackclock.extras import needed
+from ackclock.base.extras import needed
 
 with needed("plots need", "matplotlib", extra="plots"):
     from ackclock.plots.compared import pair_map, side_by_side, windows_beside

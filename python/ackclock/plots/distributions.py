@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from matplotlib.ticker import FuncFormatter
 
-from ackclock._shown import heading
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
+from ackclock.base.shown import heading
 from ackclock.plots.series import legend, plain_name
 from ackclock.plots.style import COLOURS, HUES, Picture, figure, styled
 

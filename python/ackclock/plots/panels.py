@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from ackclock._shown import heading
+from ackclock.base.shown import heading
 from ackclock.plots.distributions import draw_means, is_number, level_name, levels_of, name_levels
 from ackclock.plots.series import plain_name
 from ackclock.plots.style import HUES, WIDTH_IN, Picture, figure, styled

@@ -20,8 +20,8 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
-from ackclock.errors import BadInput
-from ackclock.writing import write_file
+from ackclock.base.errors import BadInput
+from ackclock.base.writing import write_file
 
 COLOURS = {
     "blue": "#2166ac",

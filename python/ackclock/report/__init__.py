@@ -2,7 +2,7 @@
 
 import lazy_loader
 
-from ackclock.extras import REPORT, need
+from ackclock.base.extras import REPORT, need
 
 need("reports need", *REPORT, extra="report")
 

@@ -11,14 +11,14 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from ackclock import plots
-from ackclock._shown import cells
+from ackclock.base.shown import cells
 from ackclock.plots.style import rendered
 from ackclock.report.figures import FigureCode, drawing, stage_data, stage_files
 from ackclock.report.page import Cell, Drawing, Page, Section, Sheet, render
 
 if TYPE_CHECKING:
     from ackclock.plots.style import Picture, Rendered
-    from ackclock.writing import Folder
+    from ackclock.base.writing import Folder
 
 __all__ = ["Content", "PageFigure", "sections", "sheet", "shown_source"]
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from ackclock.report.page import Drawing
 from ackclock.report.tables import parquet
-from ackclock.writing import Folder
+from ackclock.base.writing import Folder
 
 if TYPE_CHECKING:
     from ackclock.plots.style import Rendered

@@ -10,14 +10,14 @@ import polars as pl
 from markupsafe import escape
 
 import ackclock
-from ackclock.comparison import ALL_FLOWS, METRICS
+from ackclock.runs.comparison import ALL_FLOWS, METRICS
 from ackclock.plots.thin import thin_rows
 from ackclock.report.content import Content, PageFigure, sections, shown_source
 from ackclock.report.page import Block, Cell, Page, Prose, Sheet, Source
 from ackclock.report.run import path_section
 
 if TYPE_CHECKING:
-    from ackclock.comparison import Comparison
+    from ackclock.runs.comparison import Comparison
 
 __all__ = ["build_comparison", "footer", "source"]
 

@@ -6,14 +6,14 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from ackclock import plots
-from ackclock._shown import html_table
-from ackclock._table import Table, shortened
-from ackclock._words import number_of
+from ackclock.base.shown import html_table
+from ackclock.scenario.table import Table, shortened
+from ackclock.base.words import number_of
 from ackclock.plots.style import to_notebook_svg
 from ackclock.report.scenario import path_hosts, path_links
 
 if TYPE_CHECKING:
-    from ackclock.scenario import Scenario
+    from ackclock.scenario.scenario import Scenario
 
 __all__ = ["scenario_html"]
 

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 if TYPE_CHECKING:
-    from ackclock.studies.framework.claims import ClaimResult
+    from ackclock.base.claims import ClaimResult
 
 
 @dataclass(frozen=True)

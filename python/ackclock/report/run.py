@@ -11,18 +11,18 @@ import polars as pl
 from markupsafe import escape
 
 import ackclock
-from ackclock import traces
-from ackclock._words import number_of
+from ackclock.runs import traces
+from ackclock.base.words import number_of
 from ackclock.plots.distributions import percentile
 from ackclock.plots.series import EVENTS, MOST_FLOWS, by_flow
 from ackclock.plots.thin import thin_rows
 from ackclock.report.content import Content, PageFigure, sections, sheet, shown_source
 from ackclock.report.page import Block, Page, Prose, Source
 from ackclock.report.scenario import path_hosts, path_links
-from ackclock.runs import throughput
+from ackclock.runs.run import throughput
 
 if TYPE_CHECKING:
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 __all__ = ["build", "path_section", "run_sections"]
 

@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
-from ackclock._words import number_of
-from ackclock.apps import Dash, Video
-from ackclock.errors import BadInput
-from ackclock.events import Probe
-from ackclock.links import Dumbbell, Graph, GraphLink, Link, Path, Topology
-from ackclock.scenario import Scenario
-from ackclock.topologies import link_of
+from ackclock.base.words import number_of
+from ackclock.scenario.apps import Dash, Video
+from ackclock.base.errors import BadInput
+from ackclock.scenario.events import Probe
+from ackclock.scenario.links import Dumbbell, Graph, GraphLink, Link, Path, Topology
+from ackclock.scenario.scenario import Scenario
+from ackclock.scenario.topologies import link_of
 
 __all__ = ["for_report", "path_hosts", "path_links"]
 

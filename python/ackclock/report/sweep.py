@@ -13,9 +13,9 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from ackclock import _core
-from ackclock._shown import number
-from ackclock._words import number_of
-from ackclock.estimates import Estimate, estimate
+from ackclock.base.shown import number
+from ackclock.base.words import number_of
+from ackclock.base.estimates import Estimate, estimate
 from ackclock.plots.distributions import percentile
 from ackclock.report.content import Content, PageFigure, sections
 from ackclock.report.design import NOT_GIVEN, Factor, combined, factors, plain, varied
@@ -24,7 +24,7 @@ from ackclock.report.page import Block, Cell, Page, Prose, Sheet
 from ackclock.report.run import path_section
 
 if TYPE_CHECKING:
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 __all__ = ["build_sweep", "sweep_table"]
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ackclock
-from ackclock.comparison import Comparison
+from ackclock.runs.comparison import Comparison
 from ackclock.report.content import Content
 from ackclock.report.many import build_comparison
 from ackclock.report.run import build
 from ackclock.report.sweep import build_sweep
-from ackclock.writing import Folder
+from ackclock.base.writing import Folder
 
 if TYPE_CHECKING:
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 __all__ = ["fill", "write_report"]
 

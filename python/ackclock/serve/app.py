@@ -26,7 +26,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainT
 from starlette.websockets import WebSocketDisconnect
 
 import ackclock
-from ackclock.errors import BadInput, MissingPackageError
+from ackclock.base.errors import BadInput, MissingPackageError
 from ackclock.serve import captures, stores
 from ackclock.serve.folder import OutsideError, Served
 from ackclock.serve.guard import App, Guard, TooMuchError

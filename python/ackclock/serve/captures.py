@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 
 __all__ = ["COLUMNS", "segments"]
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 
 __all__ = ["ForbiddenError", "Job", "Jobs", "TooManyError", "header_of"]
 

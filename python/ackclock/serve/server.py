@@ -10,7 +10,7 @@ from pathlib import Path
 
 import uvicorn
 
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 from ackclock.serve.app import Laboratory
 
 __all__ = ["serve"]

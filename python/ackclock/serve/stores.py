@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 from ackclock.serve.folder import OutsideError, Served
 from ackclock.serve.sweeps import check_plan
 
@@ -74,7 +74,7 @@ def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict
     BadInput
         There is no such table, or the condition is none.
     """
-    from ackclock.sweeps.expressions import Expression  # noqa: PLC0415 - as above
+    from ackclock.sweeps.plans.expressions import Expression  # noqa: PLC0415 - as above
 
     found = _read(served, path)
     frame = found.frame if table == "cells" else found.table(table)

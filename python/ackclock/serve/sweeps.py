@@ -6,14 +6,14 @@ import contextlib
 import json
 import signal
 import subprocess
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
-from ackclock.errors import BadInput
-from ackclock.serve import tied
+from ackclock.base.errors import BadInput
 from ackclock.serve.folder import Served
 from ackclock.serve.jobs import ForbiddenError
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Sweeps", "check_plan"]
 
+#: The words of a command that ends with this server, even if the server is killed.
+_TIED = (sys.executable, "-m", "ackclock.cli.tied")
 #: The sweeps that go on at once: each has all cores.
 _MOST = 2
 _PATIENCE_S = 5.0
@@ -75,7 +77,7 @@ class Sweeps:
         if len(going) >= _MOST:
             raise BadInput(f"{_MOST} sweeps are under way: wait for one")
         process = subprocess.Popen(
-            tied.words("sweep", str(file), "--out", str(into)),
+            [*_TIED, "sweep", str(file), "--out", str(into)],
             cwd=self._served.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ackclock.studies.framework.claims import (
+from ackclock.base.claims import (
     Claim,
     ClaimResult,
     Observation,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from ackclock.errors import BadInput
-from ackclock.suites.case import Case, Limit, Outcome, Suite
+from ackclock.base.errors import BadInput
+from ackclock.suites.framework.case import Case, Limit, Outcome, Suite
 
 __all__ = ["KEYS", "Case", "Limit", "Outcome", "Suite", "suite_of"]
 

@@ -10,12 +10,12 @@ from functools import partial
 from typing import Any, cast
 
 import ackclock as ac
-from ackclock import api
-from ackclock._nearest import nearest
-from ackclock.errors import BadInput
-from ackclock.queues import AnyQueue, read_queue
-from ackclock.suites.case import Case, Limit, Outcome, Suite
-from ackclock.suites.paths import PACKET_BYTES, Member, Way
+from ackclock.base.errors import BadInput
+from ackclock.base.nearest import nearest
+from ackclock.runs import api
+from ackclock.scenario.queues import AnyQueue, read_queue
+from ackclock.suites.framework.case import Case, Limit, Outcome, Suite
+from ackclock.suites.framework.paths import PACKET_BYTES, Member, Way
 
 SOURCE = "RFC 7928"
 RATE_BPS = 10e6

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 
 import ackclock as ac
-from ackclock.metrics import jain
-from ackclock.suites.case import Case, Limit, Outcome, Suite
-from ackclock.suites.paths import Member, Way
+from ackclock.runs.metrics import jain
+from ackclock.suites.framework.case import Case, Limit, Outcome, Suite
+from ackclock.suites.framework.paths import Member, Way
 
 RATE_BPS = 50e6
 RTT_S = 0.04

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import ackclock as ac
-from ackclock.suites.case import Case, Limit, Outcome, Suite
-from ackclock.suites.paths import Member, Way
+from ackclock.suites.framework.case import Case, Limit, Outcome, Suite
+from ackclock.suites.framework.paths import Member, Way
 
 SOURCE = "google/bbr, gtests/net/tcp/bbr/nsperf"
 COEXIST_BDP = (0.1, 1, 2, 4, 8, 16)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import ackclock
 from ackclock.plots.style import COLOURS, figure, rendered, styled
 from ackclock.report import page as blocks
-from ackclock.suites.case import Case
-from ackclock.suites.cells import LIVE, Cell
+from ackclock.suites.framework.case import Case
+from ackclock.suites.framework.cells import LIVE, Cell
 from ackclock.suites.running import SuiteResult
 
 if TYPE_CHECKING:

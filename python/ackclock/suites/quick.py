@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ackclock.suites import c4, fairness, nsperf, rfc9743
-from ackclock.suites.case import Case, Suite
+from ackclock.suites import fairness, nsperf, rfc9743
+from ackclock.suites.c4 import suite as c4
+from ackclock.suites.framework.case import Case, Suite
 
 CHOSEN = (
     "jain-2-1bdp",

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import ackclock as ac
-from ackclock.queues import AnyQueue
+from ackclock.scenario.queues import AnyQueue
 from ackclock.suites import fairness
-from ackclock.suites.case import Case, Limit, Outcome, Suite
-from ackclock.suites.paths import Member, Way
+from ackclock.suites.framework.case import Case, Limit, Outcome, Suite
+from ackclock.suites.framework.paths import Member, Way
 
 RATES_BPS = (1e6, 10e6, 100e6)
 RTT_S = 0.05

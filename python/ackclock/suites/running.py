@@ -11,19 +11,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ackclock import _core, api, identity
-from ackclock._nearest import nearest
-from ackclock._printing import seconds_of, span
-from ackclock._words import Substrate
-from ackclock.citing import bibtex
-from ackclock.errors import BadInput
-from ackclock.scenario import Scenario
-from ackclock.senders import notes_on, senders_of
+from ackclock import _core
+from ackclock.base.citing import bibtex
+from ackclock.base.errors import BadInput
+from ackclock.base.nearest import nearest
+from ackclock.base.shown import seconds_of, span
+from ackclock.base.words import Substrate
+from ackclock.runs import api, identity
+from ackclock.runs.senders import notes_on, senders_of
+from ackclock.scenario.scenario import Scenario
 from ackclock.suites import suite_of
-from ackclock.suites.case import Case, Outcome, Suite
-from ackclock.suites.cells import LIVE, Cell, cells_of, outcomes_of
-from ackclock.suites.kept import Kept
-from ackclock.suites.live import live_cells, not_live
+from ackclock.suites.framework.case import Case, Outcome, Suite
+from ackclock.suites.framework.cells import LIVE, Cell, cells_of, outcomes_of
+from ackclock.suites.framework.kept import Kept
+from ackclock.suites.framework.live import live_cells, not_live
 
 __all__ = ["SuiteResult", "run_suite"]
 

@@ -7,15 +7,15 @@ they leave, ``local`` and ``cluster`` are where they are run, ``running`` brings
 makes it small, and ``corpus`` keeps it.
 """
 
-from ackclock.extras import REPORT, needed
+from ackclock.base.extras import REPORT, needed
 
 with needed("sweeps need", "polars", *REPORT, extra="sweeps"):
     from ackclock.sweeps.forecasting import Forecast, forecast
-    from ackclock.sweeps.plan import Plan
-    from ackclock.sweeps.results import SweepResults, results
+    from ackclock.sweeps.plans.plan import Plan
     from ackclock.sweeps.running import sweep
-    from ackclock.sweeps.search import Found, SearchProgress, search
-    from ackclock.sweeps.work import Progress
+    from ackclock.sweeps.searching.search import Found, SearchProgress, search
+    from ackclock.sweeps.stores.results import SweepResults, results
+    from ackclock.sweeps.stores.work import Progress
 
 __all__ = [
     "Forecast",

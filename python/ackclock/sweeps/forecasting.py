@@ -13,13 +13,13 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
-from ackclock.sweeps.blocks import Block, Worker
-from ackclock.sweeps.cells import Cells
-from ackclock.sweeps.local import cores
-from ackclock.sweeps.plan import Plan
+from ackclock.base.writing import is_there
+from ackclock.sweeps.places.local import cores
+from ackclock.sweeps.plans.cells import Cells
+from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.running import checked
-from ackclock.sweeps.store import FINISHED, Store
-from ackclock.writing import is_there
+from ackclock.sweeps.stores.store import FINISHED, Store
+from ackclock.sweeps.tasks.blocks import Block, Worker
 
 __all__ = ["Forecast", "forecast"]
 

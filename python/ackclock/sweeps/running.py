@@ -8,17 +8,17 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from ackclock._threads import expect_threads
-from ackclock.errors import BadInput
-from ackclock.sweeps.blocks import Worker
-from ackclock.sweeps.cells import Cells
-from ackclock.sweeps.local import cores, run_local
-from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.results import SweepResults
-from ackclock.sweeps.store import Store, Writer
-from ackclock.sweeps.values import Values
-from ackclock.sweeps.work import Progress, Work
-from ackclock.writing import is_there
+from ackclock.base.errors import BadInput
+from ackclock.base.threads import expect_threads
+from ackclock.base.writing import is_there
+from ackclock.sweeps.places.local import cores, run_local
+from ackclock.sweeps.plans.cells import Cells
+from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.plans.values import Values
+from ackclock.sweeps.stores.results import SweepResults
+from ackclock.sweeps.stores.store import Store, Writer
+from ackclock.sweeps.stores.work import Progress, Work
+from ackclock.sweeps.tasks.blocks import Worker
 
 __all__ = ["checked", "sweep"]
 
@@ -50,7 +50,7 @@ def sweep(
             work.spread(1 if plan.on == "live" else threads or cores(), _BLOCK_S)
             parts = run_local(plan, work.take, threads)
         else:
-            from ackclock.sweeps.cluster import run_on_cluster  # noqa: PLC0415 - needs Dask
+            from ackclock.sweeps.places.cluster import run_on_cluster  # noqa: PLC0415 - needs Dask
 
             parts = run_on_cluster(plan, work, scheduler, told or (lambda _: None))
         with closing(parts):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import ackclock as ac
-from ackclock.runs import TABLES
+from ackclock.runs.run import TABLES
 from ackclock.studies.altman1997 import model
 
 

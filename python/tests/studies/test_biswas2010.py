@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from ackclock.estimates import t_975
+from ackclock.base.estimates import t_975
 from ackclock.studies import STUDIES
 from ackclock.studies.biswas2010 import runs, scenarios
 from ackclock.studies.biswas2010.analysis import Results, difference

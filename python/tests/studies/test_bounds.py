@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
+from ackclock.base.claims import Claim, Observation, Predicate
 from ackclock.studies import STUDIES
-from ackclock.studies.framework.claims import Claim, Observation, Predicate
 
 BOUNDS = Path(__file__).with_name("bounds.csv")
 HEADER = ("study", "claim", "predicate", "comparison", "bound", "measure")

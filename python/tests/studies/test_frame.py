@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.estimates import estimate, t_975
-from ackclock.studies.framework.claims import Claim, Observation, Predicate, decide, plain
+from ackclock.base.claims import Claim, Observation, Predicate, decide, plain
+from ackclock.base.estimates import estimate, t_975
 from ackclock.studies.framework.simulation import BrokenRunError, check_conservation
 from ackclock.studies.framework.stats import autocorrelation
 from ackclock.studies.framework.study import budget

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.bench import RouterBench
+from ackclock.bench.speed import RouterBench
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
 from ackclock.studies.scharf2008 import (
     analysis_pages,

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.sweeps.asking import ask
-from ackclock.sweeps.expressions import Expression, Question
+from ackclock.sweeps.plans.expressions import Expression, Question
+from ackclock.sweeps.stores.asking import ask
 
 ROWS = pl.DataFrame(
     {

@@ -16,12 +16,12 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.sweeps.blocks import Block
-from ackclock.sweeps.cells import Cells
-from ackclock.sweeps.cluster import _Crew, _failed
-from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.store import Writer
-from ackclock.sweeps.work import Progress
+from ackclock.sweeps.places.cluster import _Crew, _failed
+from ackclock.sweeps.plans.cells import Cells
+from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.stores.store import Writer
+from ackclock.sweeps.stores.work import Progress
+from ackclock.sweeps.tasks.blocks import Block
 from support import children_of
 from sweeps.plans import plan
 
@@ -47,8 +47,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 HOOKED = r"""
 import os, re, sys, time
 from pathlib import Path
-from ackclock._entry import main
-from ackclock.sweeps import running, store
+from ackclock.cli.__main__ import main
+from ackclock.sweeps import running
+from ackclock.sweeps.stores import store
 
 number, when, pattern, nth = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 del sys.argv[1:5]
@@ -376,7 +377,7 @@ def test_a_law_that_never_returns_can_be_interrupted(tmp_path: Path) -> None:
     endless = plan(axes={"flow.a.variant": ["endless"]}, seeds=1)
     (tmp_path / "plan.json").write_text(json.dumps(endless), encoding="utf-8")
     words = ["sweep", "plan.json", "--out", "store", "--law", "endless=endless.py"]
-    command = [sys.executable, "-c", "from ackclock._entry import main; main()", *words]
+    command = [sys.executable, "-c", "from ackclock.cli.__main__ import main; main()", *words]
     run = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE)
     try:
         waited_for((tmp_path / "begun").exists, run)

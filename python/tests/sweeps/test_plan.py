@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.errors import BadInput
-from ackclock.sweeps.axes import Range, numbers, read_axis
-from ackclock.sweeps.cells import Cells, latin_hypercube
-from ackclock.sweeps.keys import place_of, put, steps_of
-from ackclock.sweeps.plan import Plan
+from ackclock.base.errors import BadInput
+from ackclock.sweeps.plans.axes import Range, numbers, read_axis
+from ackclock.sweeps.plans.cells import Cells, latin_hypercube
+from ackclock.sweeps.plans.keys import place_of, put, steps_of
+from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.running import checked
-from ackclock.sweeps.search import Goal
+from ackclock.sweeps.searching.search import Goal
 from support import ROOT
 from sweeps.plans import BASE, plan
 

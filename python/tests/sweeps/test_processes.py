@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.errors import UnfinishedError
-from ackclock.sweeps import processes
-from ackclock.sweeps.blocks import Block
-from ackclock.sweeps.local import run_local
-from ackclock.sweeps.processes import ProcessWorker, workers
-from ackclock.sweeps.studies import StudyWorker, plan_of, readings_of
+from ackclock.base.errors import UnfinishedError
+from ackclock.sweeps.places import processes
+from ackclock.sweeps.places.local import run_local
+from ackclock.sweeps.places.processes import ProcessWorker, workers
+from ackclock.sweeps.tasks.blocks import Block
+from ackclock.sweeps.tasks.studies import StudyWorker, plan_of, readings_of
 from support import children_of
 
 KEY = "watanabe2013"
@@ -27,7 +27,7 @@ KEY = "watanabe2013"
 ENDLESS = """
 import os, time
 from pathlib import Path
-from ackclock.sweeps import processes
+from ackclock.sweeps.places import processes
 
 class Endless:
     def __init__(self, *_):
@@ -119,7 +119,8 @@ def test_a_block_that_is_wanted_no_longer_is_left(monkeypatch: pytest.MonkeyPatc
 def test_processes_go_with_their_search(tmp_path: Path, how: signal.Signals) -> None:
     words = ["readings", KEY, "--budget", "3", "--threads", "2", "--out", "out"]
     program = (
-        "import sys; from ackclock._entry import main; from ackclock.sweeps import processes; "
+        "import sys; from ackclock.cli.__main__ import main; "
+        "from ackclock.sweeps.places import processes; "
         "processes._CHILD = sys.argv.pop(1); main()"
     )
     command = [sys.executable, "-c", program, ENDLESS, *words]

@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.errors import BadInput
-from ackclock.sweeps.blocks import Block, Worker, lost
-from ackclock.sweeps.cells import Cells
-from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.results import SweepResults
-from ackclock.sweeps.store import Store, Writer
-from ackclock.sweeps.work import Progress
+from ackclock.base.errors import BadInput
+from ackclock.sweeps.plans.cells import Cells
+from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.stores.results import SweepResults
+from ackclock.sweeps.stores.store import Store, Writer
+from ackclock.sweeps.stores.work import Progress
+from ackclock.sweeps.tasks.blocks import Block, Worker, lost
 from support import Answer
 from sweeps.plans import BASE, plan
 
@@ -238,7 +238,7 @@ def test_an_index_is_kept_and_other_rules_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ac.sweep(plan(seeds=1), tmp_path)
-    monkeypatch.setattr("ackclock.identity.rules_id", lambda: "0123456789abcdef")
+    monkeypatch.setattr("ackclock.runs.identity.rules_id", lambda: "0123456789abcdef")
     told: list[Progress] = []
     found = ac.sweep(plan(seeds=1), tmp_path, progress=told.append)
     assert told[-1].ran == 6

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.errors import BadInput
-from ackclock.sweeps.corpus import replay, write_find
-from ackclock.sweeps.methods import METHODS, NONE, Point
-from ackclock.sweeps.plan import Plan
-from ackclock.sweeps.search import Found, Goal, SearchProgress
-from ackclock.sweeps.shrink import compact_toml, shrink
+from ackclock.base.errors import BadInput
+from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.searching.corpus import replay, write_find
+from ackclock.sweeps.searching.methods import METHODS, NONE, Point
+from ackclock.sweeps.searching.search import Found, Goal, SearchProgress
+from ackclock.sweeps.searching.shrink import compact_toml, shrink
 from support import ROOT
 from sweeps.plans import BASE, plan
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 from ackclock.studies.framework.study import ByName
 from ackclock.studies.probe.scenarios import Plan
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim, Observation, Predicate
+from ackclock.base.claims import Claim, Observation, Predicate
 from ackclock.studies.probe.analysis import Results
 from ackclock.studies.probe.published import UTILISATION
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 import ackclock as ac
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 from ackclock.studies.altman1997 import model, runs_bursts
 from ackclock.studies.altman1997.analysis_map import (
     RTT_LIMIT,

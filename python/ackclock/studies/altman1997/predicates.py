@@ -5,6 +5,7 @@ Written before the study's first full run. A later change is a decision record.
 
 from __future__ import annotations
 
+from ackclock.base.claims import Claim
 from ackclock.studies.altman1997.analysis import Results
 from ackclock.studies.altman1997.predicates_figures import (
     claim_f2f3,
@@ -15,7 +16,6 @@ from ackclock.studies.altman1997.predicates_figures import (
 )
 from ackclock.studies.altman1997.predicates_map import claim_map
 from ackclock.studies.altman1997.predicates_tables import claim_t1, claim_t1b, claim_t2, claim_t3
-from ackclock.studies.framework.claims import Claim
 
 CLAIMS: tuple[Claim[Results], ...] = (
     claim_t1(),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from ackclock.base.claims import Observation, Predicate
 from ackclock.studies.altman1997.analysis import Results
-from ackclock.studies.framework.claims import Observation, Predicate
 
 Measure = Callable[[Results], Sequence[Observation]]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 from ackclock.studies.aqm.published import LEVELS, loss_of
 from ackclock.studies.aqm.scenarios import (
     HIGH_BPS,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ackclock.base.claims import Claim, Comparison, Observation, Predicate
 from ackclock.studies.aqm.analysis import CAPACITY_BPS, Results
 from ackclock.studies.aqm.published import LEVELS, TARGETS_S
 from ackclock.studies.aqm.scenarios import (
@@ -19,7 +20,6 @@ from ackclock.studies.aqm.scenarios import (
     SECOND_RTTS_MS,
     SENDERS,
 )
-from ackclock.studies.framework.claims import Claim, Comparison, Observation, Predicate
 
 FULL = 0.9
 """The part of the capacity that a flow has to reach to be said to fill it."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import ackclock as ac
-from ackclock.queues import AnyQueue
+from ackclock.scenario.queues import AnyQueue
 from ackclock.studies.aqm.published import LEVELS
 
 RATE_BPS = 10_000_000

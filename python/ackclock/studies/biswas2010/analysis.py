@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from ackclock.estimates import Estimate, estimate
+from ackclock.base.estimates import Estimate, estimate
 from ackclock.studies.biswas2010.scenarios import Plan
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.study import ByName

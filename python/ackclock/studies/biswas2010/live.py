@@ -34,7 +34,7 @@ from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 RULES = {
     "restart": "Linux",

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock.studies.biswas2010.analysis import Results, difference
 from ackclock.studies.biswas2010.published import STATED
 from ackclock.studies.biswas2010.scenarios import (
@@ -22,7 +23,6 @@ from ackclock.studies.biswas2010.scenarios import (
     SHORT_S,
     STANDARD,
 )
-from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
 
 SAME = 0.10
 """Two rates, or delays, are the same within this share."""

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ackclock.errors import BadInput
+from ackclock.base.errors import BadInput
 
 __all__ = ["FILE", "Excluded", "Found", "Share", "StatementFound", "found_in", "interval"]
 

@@ -16,18 +16,18 @@ import polars as pl
 from rich.text import Text
 
 import ackclock as ac
+from ackclock.base.writing import plain
 from ackclock.report.page import Block, Cell, Drawing, Page, Prose, Section, Sheet
 from ackclock.studies.framework.parts import Part, PartStore, digest
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.study import LIVE as KEY
-from ackclock.writing import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
     from ackclock.report.figures import FigureCode
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 MOST_TRIES = 4
 """The most runs that are made until the path of one has kept its promises."""
@@ -92,10 +92,10 @@ class Live:
         BadInput
             A lack of this machine or this user for live runs, or no run that was a measurement.
         """
-        from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
+        from ackclock.base.errors import BadInput  # noqa: PLC0415 - slow imports
+        from ackclock.base.writing import Folder  # noqa: PLC0415 - slow imports
         from ackclock.plots.style import rendered  # noqa: PLC0415
         from ackclock.report.figures import stage_data, stage_files  # noqa: PLC0415
-        from ackclock.writing import Folder  # noqa: PLC0415 - slow imports
 
         store = self._store(out)
         refused: list[str] = []
@@ -167,7 +167,7 @@ class Live:
 
     def _run(self, trial: Trial, out: Path) -> tuple[pl.DataFrame | None, list[str]]:
         """Return the rows of a trial, or why there are none."""
-        from ackclock.errors import BadInput  # noqa: PLC0415 - slow imports
+        from ackclock.base.errors import BadInput  # noqa: PLC0415 - slow imports
 
         both = SimAndLive(trial.scenario, trial.scenario)
         if trial.prepare is not None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
-from ackclock.citing import bibtex
+from ackclock.base.citing import bibtex
+from ackclock.base.claims import ClaimResult, R, Study
 from ackclock.plots.style import rendered
 from ackclock.report.figures import drawing
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, Source, Verdicts
-from ackclock.studies.framework.claims import ClaimResult, R, Study
 from ackclock.studies.framework.found import Found, found_in
 from ackclock.studies.framework.report import FigureSpec, count
 

@@ -31,8 +31,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ackclock.base.writing import write_file
 from ackclock.report.tables import parquet
-from ackclock.writing import write_file
 
 Advance = Callable[[int], None]
 """Called with the number of a part's runs that are finished."""

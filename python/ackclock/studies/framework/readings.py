@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim, Predicate
+from ackclock.base.claims import Claim, Predicate
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.study import P, T
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Generic
 
 import polars as pl
 
+from ackclock.base.claims import ClaimResult, R
+from ackclock.base.writing import Folder
 from ackclock.report.figures import FigureCode, stage_data
-from ackclock.studies.framework.claims import ClaimResult, R
-from ackclock.writing import Folder
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""Statistics of series; means and intervals of repeated runs are in :mod:`ackclock.estimates`."""
+"""Statistics of series; means and intervals of runs are in :mod:`ackclock.base.estimates`."""
 
 from __future__ import annotations
 

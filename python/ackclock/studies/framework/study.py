@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import ackclock as ac
-from ackclock import identity
-from ackclock.extras import REPORT, need
-from ackclock.studies.framework.claims import Claim, ClaimResult, Study
+from ackclock.base.claims import Claim, ClaimResult, Study
+from ackclock.base.extras import REPORT, need
+from ackclock.runs import identity
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
+    from ackclock.base.writing import Folder
     from ackclock.report.page import Page
     from ackclock.studies.framework.live import Live
     from ackclock.studies.framework.page import PageContext
     from ackclock.studies.framework.parts import Part
     from ackclock.studies.framework.report import FigureSpec
-    from ackclock.writing import Folder
 
 
 class ResultTables(Protocol):
@@ -120,7 +120,7 @@ class Definition(Generic[P, T]):
 
         With ``figure`` only that figure's parts run, and ``FIGURE.svg`` and its data are written.
         """
-        from ackclock.writing import Folder  # noqa: PLC0415 - slow imports
+        from ackclock.base.writing import Folder  # noqa: PLC0415 - slow imports
 
         plan = self.plan(quick)
         whole = ("index.html", "claims.json") if figure is None else (f"{figure}.svg",)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim, Comparison, Observation, PartResult, Predicate
+from ackclock.base.claims import Claim, Comparison, Observation, PartResult, Predicate
 from ackclock.studies.laws.analysis import Results, slowdown_starts
 from ackclock.studies.laws.published import (
     COPA_DELTA,

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 import ackclock as ac
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 from ackclock.studies.framework.study import ByName
 from ackclock.studies.response import model
 from ackclock.studies.response.scenarios import Plan

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
+from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock.studies.response.analysis import Results
 from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 
 
 def waits(rows: pl.DataFrame) -> pl.DataFrame:

@@ -44,7 +44,7 @@ from ackclock.studies.scharf2008.scenarios import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 LENGTH_S = 6.0
 EARLY_S = 2.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 from ackclock.report.page import Cell, Sheet
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios_abuse import ALL

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 from ackclock.report.page import Cell, Sheet
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.published import TABLE_1

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim, Observation, Predicate
+from ackclock.base.claims import Claim, Observation, Predicate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.published import STATED
 from ackclock.studies.scharf2008.scenarios import GROWTHS, HIGH_BPS, LOW_BPS, RTTS_S, SIZES

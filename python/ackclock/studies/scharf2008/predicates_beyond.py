@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Observation, Predicate
+from ackclock.base.claims import Observation, Predicate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.scenarios_beyond import PATIENCE_S
 from ackclock.studies.scharf2008.scenarios_pages import HTTPS

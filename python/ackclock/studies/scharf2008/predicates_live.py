@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ackclock.estimates import estimate
-from ackclock.studies.framework.claims import Observation, Predicate
+from ackclock.base.claims import Observation, Predicate
+from ackclock.base.estimates import estimate
 from ackclock.studies.scharf2008.predicates import AT_ONCE, SLOW_START_S
 from ackclock.studies.scharf2008.predicates_pages import NEAR
 from ackclock.studies.scharf2008.published import TABLE_1

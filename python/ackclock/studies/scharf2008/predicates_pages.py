@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
+from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock.studies.scharf2008.analysis import Results
 from ackclock.studies.scharf2008.published import TABLE_1
 from ackclock.studies.scharf2008.scenarios_pages import HTTPS, MAIN, MODELS, OTHERS, RTT_S, Reading

@@ -1,10 +1,10 @@
 """The costs of Quick-Start for a router and an end point on this machine.
 
-The router forwards packets of 50 bytes in memory (:class:`ackclock.bench.RouterBench`), one with
-and one without the function, two batches each in turn, by the processor time of the thread; what
-is told is the paired difference, so that a machine that slows down meanwhile slows both. A router
-held against another of its own kind says what the method itself makes of nothing. These numbers
-alone depend on the machine.
+The router forwards packets of 50 bytes in memory (:class:`ackclock.bench.speed.RouterBench`), one
+with and one without the function, two batches each in turn, by the processor time of the thread;
+what is told is the paired difference, so that a machine that slows down meanwhile slows both. A
+router held against another of its own kind says what the method itself makes of nothing. These
+numbers alone depend on the machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import partial
 import polars as pl
 
 import ackclock as ac
-from ackclock.bench import RouterBench
+from ackclock.bench.speed import RouterBench
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.simulation import as_inputs
 from ackclock.studies.scharf2008 import scenarios

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.estimates import Estimate, estimate
+from ackclock.base.estimates import Estimate, estimate
 from ackclock.studies.framework.study import ByName
 from ackclock.studies.tambuwal2018.runs import LISTS, found_rate
 from ackclock.studies.tambuwal2018.scenarios import LABELS, TSL, VARIANTS, Plan

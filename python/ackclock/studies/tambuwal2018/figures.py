@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from ackclock.estimates import estimate
+from ackclock.base.estimates import estimate
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.tambuwal2018.scenarios import (

@@ -21,7 +21,7 @@ from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 RTT_S = 0.1
 SEGMENTS = (1, 2, 3, 4, 6, 8, 10, 12, 16, 24, 32, 64)

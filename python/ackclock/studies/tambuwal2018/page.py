@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.estimates import Estimate, estimate
+from ackclock.base.estimates import Estimate, estimate
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
 from ackclock.studies.tambuwal2018.analysis import Results

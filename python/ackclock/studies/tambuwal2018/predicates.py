@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ackclock.studies.framework.claims import Claim, Observation, Predicate
+from ackclock.base.claims import Claim, Observation, Predicate
 from ackclock.studies.tambuwal2018.analysis import Results
 from ackclock.studies.tambuwal2018.published import FIGURE_6, PEAKS, STATED, TABLE_2, TABLE_3
 from ackclock.studies.tambuwal2018.scenarios import BEST, OTHERS, STANDARD, TSL

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.estimates import Estimate, estimate
+from ackclock.base.estimates import Estimate, estimate
 from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.study import ByName
 from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import ackclock as ac
-from ackclock.film import make_film
-from ackclock.playing import why_no_vlc, write_trace
+from ackclock.base.writing import copy_file
+from ackclock.live.film import make_film
+from ackclock.live.playing import why_no_vlc, write_trace
+from ackclock.live.video import read_video
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.watanabe2013.published import PICTURE_RATE
 from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, Trial
-from ackclock.video import read_video
-from ackclock.writing import copy_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ackclock.runs import Run
+    from ackclock.runs.run import Run
 
 LENGTH_S = 60
 """Of the film's 624 s."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.framework.claims import Claim, Observation, PartResult, Predicate
+from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock.studies.watanabe2013.analysis import Results
 from ackclock.studies.watanabe2013.published import PUBLISHED, STATED
 from ackclock.studies.watanabe2013.scenarios import (

@@ -1,0 +1,1 @@
+"""Errors, words, numbers for people, claims, and the writer of files: for every room."""

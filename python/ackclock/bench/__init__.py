@@ -1,0 +1,1 @@
+"""The simulator's own speed, and that of others on the same workloads."""

@@ -1,0 +1,1 @@
+"""The commands of ``ackclock``, a module each."""

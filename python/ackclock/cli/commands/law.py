@@ -1,0 +1,174 @@
+"""The command ``ackclock check-law``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ackclock import _core
+from ackclock.base.errors import BadInput
+from ackclock.cli import printing
+from ackclock.cli.options import AsJson, Laws, load_laws
+from ackclock.laws.own import load_law
+
+if TYPE_CHECKING:
+    from ackclock.laws.checking import LawCheck
+
+__all__ = ["check_law"]
+
+EXIT_FAILED = 1
+#: A story takes a millisecond, or some in Python. One that takes longer than this does not end.
+_STUCK_S = 10.0
+
+
+def check_law(
+    law: Annotated[
+        str,
+        typer.Argument(
+            metavar="LAW",
+            help="A word as in `variant`, or NAME=FILE: a shared library or a file of Python.",
+        ),
+    ],
+    stories: Annotated[
+        int, typer.Option(metavar="N", min=1, help="The stories with each recovery.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the stories.")] = 1,
+    laws: Laws = None,
+    as_json: AsJson = False,
+    only: Annotated[int | None, typer.Option("--only", hidden=True)] = None,
+    trail: Annotated[Path | None, typer.Option("--trail", hidden=True)] = None,
+) -> None:
+    """Hold a law of your own against the rules of growth laws.
+
+    It is told random stories of a sender, with losses, marks, timeouts and silence, and runs in
+    six short scenarios. A rule that it breaks is told with the shortest story in which it does.
+    """
+    # A command that runs a file has no need of it.
+    from ackclock.laws.checking import judged
+
+    name, equals, file = law.partition("=")
+    if trail is not None:
+        _in_child(name, file if equals else None, laws, stories, seed, only, trail)
+        return
+    words = [law, *(f"--law={it}" for it in laws or ())]
+    with printing.status(f"checking {name}"), tempfile.TemporaryDirectory() as folder:
+        at = Path(folder) / "trail"
+        told = _of_child([*words, f"--stories={stories}", f"--seed={seed}"], name, at)
+    if "kept" in told:
+        # It ends no process, and may run in this one.
+        load_laws([*([law] if equals else []), *(laws or ())])
+    result = judged(name, told)
+    if as_json:
+        printing.print_json(result.to_dict())
+    else:
+        _print(result)
+    if result.broken is not None:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _in_child(
+    name: str, file: str | None, laws: list[str] | None, stories: int, seed: int,
+    only: int | None, trail: Path,
+) -> None:  # fmt: skip
+    """Tell the stories, and print the outcome for the parent."""
+    try:
+        if file is not None:
+            load_law(name, file)
+        for law in laws or ():
+            word, _, source = law.partition("=")
+            load_law(word, source)
+        print(_core.check_law(name, stories, seed, only, str(trail)))
+    except BadInput as error:
+        print(json.dumps({"refused": str(error)}))
+
+
+def _of_child(words: list[str], name: str, trail: Path) -> dict[str, Any]:
+    """Return the outcome of a check in another process, which a law in C may end."""
+    answer, how = _run(words, trail)
+    if answer is not None:
+        if "refused" in answer:
+            raise BadInput(answer["refused"])
+        return answer
+    if not trail.exists():
+        raise BadInput(f"law `{name}`: the process {how} as the law was loaded")
+    story = int.from_bytes(trail.read_bytes()[:8], "little")
+    _run([*words, f"--only={story}"], trail)
+    event = trail.read_bytes()[8:].decode(errors="replace").strip()
+    where = f" in {event}" if event else ""
+    return {
+        "broken": {
+            "rule": "a law returns to its caller",
+            "what": f"the process {how}{where}, in story {story} of this seed",
+            "sender": name,
+            "steps": [],
+            "events": [],
+        }
+    }
+
+
+def _run(words: list[str], trail: Path) -> tuple[dict[str, Any] | None, str]:
+    """Run this command in a process; return its outcome, or how it ended without one."""
+    ours = [sys.executable, "-m", "ackclock.cli", "check-law", *words, f"--trail={trail}"]
+    with subprocess.Popen(ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        try:
+            last, since = b"", time.monotonic()
+            while True:
+                try:
+                    out, err = child.communicate(timeout=0.1)
+                    break
+                except subprocess.TimeoutExpired:
+                    now = trail.read_bytes() if trail.exists() else b""
+                    if now != last:
+                        last, since = now, time.monotonic()
+                    if time.monotonic() - since > _STUCK_S:
+                        return None, f"did not go on for {_STUCK_S:g} s"
+        finally:
+            child.kill()
+    if child.returncode < 0:
+        return None, f"ended by {signal.Signals(-child.returncode).name}"
+    if child.returncode != 0 or not out.strip():
+        raise BadInput(err.strip().splitlines()[-1] if err.strip() else "the check ended early")
+    return json.loads(out.splitlines()[-1]), ""
+
+
+def _print(result: LawCheck) -> None:
+    """Print the outcome for people."""
+    name = printing.plain(result.law)
+    if result.broken is not None:
+        print(f"{name} breaks a rule: {result.broken}")
+        print(f"  {printing.plain(result.what)}")
+        if result.steps:
+            print(
+                f"\nThe shortest story found, with {printing.plain(result.sender)} and segments of "
+                "1000 bytes:"
+            )
+            for number, step in enumerate(result.steps, 1):
+                print(f"  {number}. {step}")
+        if result.events:
+            print("\nWhat the law heard last:")
+            for event in result.events:
+                print(f"  {event}")
+        return
+    print(
+        f"{name} kept the rules in {result.stories} stories ({result.heard} events), and left the "
+        "same tables twice."
+    )
+    print()
+    print(
+        f"  {'scenario':14}{'sender':12}{'goodput':>14}{'link busy':>11}{'sent again':>12}"
+        f"{'queue':>10}"
+    )
+    for row in result.scenarios:
+        print(
+            f"  {row['scenario']:14}{row['sender']:12}{row['goodput_bps'] / 1e6:>7.2f} Mbit/s"
+            f"{row['utilisation']:>11.1%}{row['retransmitted']:>12.2%}"
+            f"{row['queue_delay_mean_s'] * 1e3:>7.1f} ms"
+        )

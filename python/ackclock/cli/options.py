@@ -1,0 +1,74 @@
+"""Options that several commands of ``ackclock`` have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import typer
+
+from ackclock.base.errors import BadInput
+from ackclock.cli import printing
+from ackclock.laws.own import load_law
+
+__all__ = [
+    "AllowPrograms",
+    "AsJson",
+    "AsRoot",
+    "Laws",
+    "Receiver",
+    "Sender",
+    "load_laws",
+    "named_laws",
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AllowPrograms = Annotated[
+    bool,
+    typer.Option("--allow-programs", help="Run the programs that the file names, in a live run."),
+]
+AsRoot = Annotated[
+    bool,
+    typer.Option(
+        "--as-root",
+        help="Give programs all rights of this process, in a live run. Default: the rights of an "
+        "ordinary user.",
+    ),
+]
+Sender = Annotated[
+    Literal["kernel", "ackclock"] | None,
+    typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
+]
+Receiver = Annotated[
+    Literal["kernel", "ackclock"] | None,
+    typer.Option(help="The TCP of the receivers, in a live run. Default: as the file says."),
+]
+Laws = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--law",
+        metavar="NAME=FILE",
+        help="A law of your own, in a shared library or a file of Python, which runs with all "
+        "rights of this process. The scenario names it; may be repeated.",
+    ),
+]
+
+
+def load_laws(laws: Sequence[str] | None) -> None:
+    """Load the laws that the command line names, and say so."""
+    for name, file in named_laws(laws).items():
+        load_law(name, file)
+        printing.say(f"law `{name}` loaded from {file}")
+
+
+def named_laws(laws: Sequence[str] | None) -> dict[str, str]:
+    """Return the files of laws that the command line names, by their names."""
+    found: dict[str, str] = {}
+    for law in laws or ():
+        name, equals, file = law.partition("=")
+        if not (name and equals and file):
+            raise BadInput(
+                f"--law: `{law}` is not NAME=FILE, such as mine=./libmine.so or mine=mine.py"
+            )
+        found[name] = file
+    return found

@@ -1,0 +1,1 @@
+"""Scenarios from the command lines of other emulators."""

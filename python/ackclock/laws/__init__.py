@@ -1,0 +1,1 @@
+"""Laws of growth of one's own: loaded, checked, held against recorded traces."""

@@ -1,0 +1,1 @@
+"""Scenarios as Python values: a class for each table of a scenario file."""

@@ -1,0 +1,1 @@
+"""Cases of suites, their cells and verdicts, and what is kept of them."""

@@ -1,0 +1,1 @@
+"""Places where the cells of a sweep run: threads, processes, a cluster."""

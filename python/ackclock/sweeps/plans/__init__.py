@@ -1,0 +1,1 @@
+"""Plans of many runs: axes, cells, and the values that are wanted of each."""

@@ -1,0 +1,1 @@
+"""Readings of studies: other values of what a paper leaves open."""

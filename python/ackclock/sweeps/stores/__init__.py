@@ -1,0 +1,1 @@
+"""Stores of sweeps: what is kept of each cell, and questions of it."""

@@ -1,0 +1,374 @@
+"""The store of a sweep: a folder of Parquet files that grows, and is read as one table.
+
+::
+
+    DIR/plan.json                 the plan that was run last, with its scenario
+    DIR/plans/DIGEST.json         every plan that was run here
+    DIR/plans/DIGEST-*.parquet    its cells: their number, key and settings
+    DIR/cells/core=RULES/*.parquet   a row a cell: settings, status, values
+    DIR/tables/NAME/core=RULES/*.parquet   tables of runs that were kept
+
+A part gets its name when all of it is on disk, and that of ``cells`` last: a part that is there is
+whole, and so are its tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from time import sleep
+from types import TracebackType
+from typing import Self
+
+import polars as pl
+
+from ackclock.base.errors import BadInput
+from ackclock.base.writing import Folder, is_there, write_file
+from ackclock.report.tables import parquet
+from ackclock.runs import identity
+from ackclock.sweeps.plans.cells import Cells, about, first_line
+from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.tasks.blocks import Part
+
+__all__ = ["FINISHED", "Store", "Writer"]
+
+#: The statuses of cells that are not run again.
+FINISHED = ("ok", "refused")
+
+#: The orders in which writers beside one another take cells, so that they meet late.
+_ORDERS = ("forward", "backward")
+_TRIES = 5
+_AGAIN_S = 0.1
+#: The folders and orders of writers of this process.
+_TAKEN: set[tuple[str, str]] = set()
+
+
+class Store:
+    """A store, to be read.
+
+    Parameters
+    ----------
+    path
+        Its folder.
+
+    Raises
+    ------
+    BadInput
+        There is no store.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not (self.path / "plan.json").is_file():
+            raise BadInput(f"{self.path}: no store of a sweep, expected a folder with a plan.json")
+
+    def plan(self) -> Plan:
+        """Return the plan that was run last."""
+        return Plan.from_file(self.path / "plan.json")
+
+    def index(self, plan: Plan) -> pl.DataFrame:
+        """Return the cells of a plan: ``cell``, ``key``, a column an axis, ``seed``.
+
+        Raises
+        ------
+        BadInput
+            The plan was not run here.
+        """
+        found = sorted((self.path / "plans").glob(f"{plan.digest}-*.parquet"), key=_age)
+        if not found and plan.study:
+            raise BadInput(
+                f"{self.path}: the search of readings has not ended; "
+                f"`ackclock readings {plan.study}` with the same --out goes on"
+            )
+        if not found:
+            raise BadInput(f"{self.path}: this plan was not run here")
+        return _read_file(found[-1])
+
+    def rows(self) -> pl.DataFrame:
+        """Return a row a cell of every plan and build: one that came to its end, if any did."""
+        frame = self._read(lambda: _cells_of(_parts(self.path / "cells")))
+        if frame is None:
+            return pl.DataFrame(schema={"key": pl.String, "status": pl.String, "reason": pl.String})
+        return frame
+
+    def table(self, name: str) -> pl.DataFrame | None:
+        """Return the rows of a kept table, of cells that are there; None if it was not kept."""
+        folder = self.path / "tables" / name
+        return self._read(lambda: _rows_of_cells(_parts(folder), _parts(self.path / "cells")))
+
+    def names(self) -> list[str]:
+        """Return the names of tables that were kept."""
+        folder = self.path / "tables"
+        return sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+
+    def parts(self) -> list[Path]:
+        """Return the parts of the data set of cells."""
+        return _parts(self.path / "cells")
+
+    def _read(self, read: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
+        """Return what ``read`` does; again where another process has brought parts together."""
+        for _ in range(_TRIES - 1):
+            with suppress(FileNotFoundError):
+                return read()
+        return read()
+
+    def compact(self) -> int:
+        """Bring the parts of each build together, and return how many there were.
+
+        Raises
+        ------
+        BadInput
+            Another process writes into the store.
+        """
+        with ExitStack() as held:
+            for order in _ORDERS:
+                if (str(self.path.resolve()), order) in _TAKEN:
+                    raise BadInput(f"{self.path}: a sweep is writing into this store")
+                held.enter_context(Folder(self.path / "writers" / order))
+            return self._compact()
+
+    def _compact(self) -> int:
+        count = 0
+        cells = self.path / "cells"
+        for folder in sorted(cells.iterdir()) if cells.is_dir() else []:
+            parts = _parts(folder)
+            if len(parts) < 2:
+                continue
+            count += len(parts)
+            frame = _cells_of(parts)
+            assert frame is not None  # noqa: S101 - there are parts
+            name = _name(frame["key"].to_list())
+            below = [self.path / "tables" / table / folder.name for table in self.names()]
+            for kept in below:
+                rows = _rows_of_cells(_parts(kept), parts)
+                if rows is not None:
+                    write_file(kept / name, parquet(rows, {}))
+            write_file(folder / name, parquet(frame, _about(parts[0])))
+            for each in [folder, *below]:
+                if each.is_dir():
+                    _remove(each, [part.name for part in _parts(each) if part.name != name])
+        return count
+
+
+class Writer(Store):
+    """A store that a process writes into, beside others.
+
+    Parameters
+    ----------
+    path
+        Its folder, which is made if it is not there.
+    plan
+        The plan that is run.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], plan: Plan) -> None:
+        self.path = Path(path)
+        self._plan = plan
+        self._core = identity.rules_id()
+        self._folder = self.path / "cells" / f"core={self._core}"
+        self._known: set[str] = set()
+        self._finished: set[str] = set()
+        self._held = ExitStack()
+        self.order = self._enter()
+        # The files that killed runs have left go; another writer may be at work there.
+        with suppress(BadInput), Folder(self._folder):
+            pass
+        for name in ("plan.json", f"plans/{plan.digest}.json"):
+            write_file(self.path / name, plan.to_json() + "\n", make_folder=True)
+
+    def __enter__(self) -> Self:
+        """Return the store, which is closed in the end."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let others have the place of this writer."""
+        self._held.close()
+
+    def _enter(self) -> str:
+        _try(self.path)
+        for order in _ORDERS:
+            # All writers of one process have a folder together.
+            mine = (str(self.path.resolve()), order)
+            if mine in _TAKEN:
+                continue
+            with suppress(BadInput):
+                self._held.enter_context(Folder(self.path / "writers" / order))
+                _TAKEN.add(mine)
+                self._held.callback(_TAKEN.discard, mine)
+                return order
+        return "shuffled"
+
+    def _index_path(self) -> Path:
+        """Return the place of the plan's cells with their keys, which the same things decide."""
+        plan = self._plan
+        decided = identity.digest(
+            [
+                identity.place_id(plan.on),
+                about(plan),
+                identity.laws_in(plan.to_json()),
+                *identity.files_in(plan.to_dict()),
+            ]
+        )
+        return self.path / "plans" / f"{plan.digest}-{self._core}-{decided[:8]}.parquet"
+
+    def keys(self, cells: Cells, told: object = None) -> pl.DataFrame:
+        """Return the cells of the plan with their hashes, which are kept beside it."""
+        path = self._index_path()
+        if path.is_file():
+            # The newest index of a plan is the one that is read.
+            os.utime(path)
+            return _read_file(path)
+        keys = cells.keys(told)  # type: ignore[arg-type]
+        frame = cells.frame.with_columns(keys)
+        frame = frame.select("cell", "key", pl.exclude("cell", "key"))
+        write_file(path, parquet(frame, {}), make_folder=True)
+        return frame
+
+    def keep_index(self, frame: pl.DataFrame) -> None:
+        """Keep the cells that a search has tried, with their hashes, as those of the plan."""
+        path = self._index_path()
+        if path.is_file():
+            known = _read_file(path).drop("cell")
+            frame = pl.concat([known, frame.select(known.columns)])
+            frame = frame.unique("key", keep="first", maintain_order=True)
+        frame = frame.with_row_index("cell").select("cell", "key", pl.exclude("cell", "key"))
+        write_file(path, parquet(frame, {}), make_folder=True)
+
+    def finished(self, *, retry: bool = False) -> set[str]:
+        """Return the hashes of cells that need not be run: other writers' are seen, too.
+
+        With ``retry`` those that failed or came to a limit are not among them.
+        """
+        # A list of names is cheap: this is asked at each block, of stores with thousands of parts.
+        for name in sorted(_names(self._folder) - self._known):
+            try:
+                rows = _read_file(self._folder / name, ["key", "status"])
+            except FileNotFoundError:
+                continue
+            self._known.add(name)
+            if retry:
+                rows = rows.filter(pl.col("status").is_in(FINISHED))
+            self._finished.update(rows["key"].to_list())
+        return self._finished
+
+    def add(self, part: Part) -> None:
+        """Write the results of a block: its tables first, and then its cells."""
+        name = _name(part.keys)
+        core = self._folder.name
+        for table, content in part.files.items():
+            if table != "cells":
+                path = self.path / "tables" / table / core / name
+                write_file(path, content, make_folder=True)
+        write_file(self._folder / name, part.files["cells"], make_folder=True)
+        self._known.add(name)
+        self._finished.update(part.keys)
+
+
+def _read_file(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
+    """Return a file of the store; one that was damaged after it was written is told by its name."""
+    try:
+        return pl.read_parquet(path, columns=columns, hive_partitioning=False)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise BadInput(f"{path}: leads to no file") from None
+        raise
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise BadInput(
+            f"{path}: cannot be read as Parquet ({first_line(error)}); without the file its cells "
+            "are run again"
+        ) from None
+
+
+def _read_parts(parts: Sequence[Path], *, named: bool = False) -> pl.DataFrame | None:
+    """Return the rows of parts, whose columns may differ, in the order of the parts."""
+    frames = [_read_file(part) for part in parts]
+    if named:
+        frames = [
+            frame.with_columns(part=pl.lit(part.name))
+            for frame, part in zip(frames, parts, strict=True)
+        ]
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None
+
+
+def _cells_of(parts: Sequence[Path], *, named: bool = False) -> pl.DataFrame | None:
+    """Return a row a cell, in the order of their hashes: one that came to its end, if any did."""
+    frame = _read_parts(parts, named=named)
+    if frame is None:
+        return None
+    worse = pl.col("status").is_in(FINISHED).not_()
+    return frame.sort("key", worse, maintain_order=True).unique(
+        "key", keep="first", maintain_order=True
+    )
+
+
+def _rows_of_cells(tables: Sequence[Path], cells: Sequence[Path]) -> pl.DataFrame | None:
+    """Return the rows of a kept table: of each cell those of the part that its row is of."""
+    whole = {part.name for part in cells}
+    rows = _read_parts([part for part in tables if part.name in whole], named=True)
+    known = _cells_of(cells, named=True)
+    if rows is None or known is None:
+        return None
+    known = known.select("key", "part")
+    return known.join(rows, on=["key", "part"], how="inner", maintain_order="left_right").drop(
+        "part"
+    )
+
+
+def _parts(folder: Path) -> list[Path]:
+    """Return the parts in a folder, and in the folders of builds below it."""
+    if not folder.is_dir():
+        return []
+    folders = [folder, *sorted(each for each in folder.iterdir() if each.is_dir())]
+    return [each / name for each in folders for name in sorted(_names(each))]
+
+
+def _names(folder: Path) -> set[str]:
+    """Return the names of the parts in a folder; a dot first is an unfinished file's."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - a path object a part takes long
+    except FileNotFoundError:
+        return set()
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be read ({error.strerror})") from None
+    return {name for name in names if name.endswith(".parquet") and not name.startswith(".")}
+
+
+def _try(folder: Path) -> None:
+    """Try whether a folder can be written to; another writer may be trying it, too."""
+    for n in range(_TRIES):
+        try:
+            with Folder(folder):
+                return
+        except BadInput:
+            # Another's trial takes milliseconds.
+            if n == _TRIES - 1 or not is_there(folder):
+                raise
+            sleep(_AGAIN_S)
+
+
+def _name(keys: Sequence[str]) -> str:
+    digest = hashlib.blake2b(" ".join(keys).encode(), digest_size=12)
+    return f"part-{digest.hexdigest()}.parquet"
+
+
+def _remove(folder: Path, names: Sequence[str]) -> None:
+    with Folder(folder) as place:
+        place.commit(*names)
+
+
+def _age(path: Path) -> tuple[int, str]:
+    return path.stat().st_mtime_ns, path.name
+
+
+def _about(part: Path) -> dict[str, str]:
+    """Return what a part says of itself."""
+    found = pl.read_parquet_metadata(part)
+    return {key: text for key, text in found.items() if key.startswith("ackclock.")}

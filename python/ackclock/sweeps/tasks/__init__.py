@@ -1,0 +1,1 @@
+"""Tasks of a worker: a block of cells, or the reading of a study."""
