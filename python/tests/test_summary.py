@@ -401,6 +401,14 @@ def on_terminal(width: int, *arguments: object) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(read).decode()).replace("\r", "")
 
 
+@pytest.mark.parametrize(("columns", "width"), [("60", 60), ("", 200), ("0", 200), ("wide", 200)])
+def test_a_pipe_is_as_wide_as_columns_says(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert _printing.output().width == width
+
+
 @pytest.mark.parametrize("width", [40, 80, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_name_may_be_cut_and_a_number_never(
     width: int, saved: Callable[[dict[str, Any]], Path]

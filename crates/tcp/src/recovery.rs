@@ -290,6 +290,14 @@ impl Recovery for AnyRecovery {
         each!(self, recovery => recovery.tally(send, mss))
     }
 
+    fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
+        each!(mut self, recovery => recovery.begin_reduction(prior, advanced));
+    }
+
+    fn end_reduction(&mut self) {
+        each!(mut self, recovery => recovery.end_reduction());
+    }
+
     fn do_without_sack(&mut self) {
         each!(mut self, recovery => recovery.do_without_sack());
     }

@@ -359,6 +359,7 @@ impl Sender {
         } else if self.allowance.has_linux_states() {
             let Self { backlog, flight, stats, allowance } = self;
             allowance.on_bare_echo(View { now, backlog, flight }, stats);
+            allowance.steer(flight, false);
         }
     }
 
@@ -412,6 +413,7 @@ impl Sender {
             }
         }
         allowance.follow_repair(view, &taken, stats);
+        allowance.steer(flight, false);
         if outcome == Outcome::LossFound {
             flight.time_repair(now);
         }
@@ -448,6 +450,7 @@ impl Sender {
         if matches!(outcome, Outcome::PartlyRepaired { .. } | Outcome::LossFound) {
             allowance.follow_repair(view, &taken, stats);
         }
+        allowance.steer(flight, true);
         flight.set_timer_after_progress(now, restarts);
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,13 +33,18 @@ __all__ = [
 
 
 def output(least: int = 0) -> Console:
-    """Return the console for results: as wide as the terminal, or as it takes in a pipe.
+    """Return the console for results: as wide as the terminal or as the variable COLUMNS says.
 
-    With ``least`` it is at least so wide, and a narrower terminal wraps its lines.
+    In a pipe without that variable it is wide. With ``least`` it is at least so wide, and a
+    narrower terminal wraps its lines.
     """
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else 200
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        width = int(columns)
+    else:
+        width = None if sys.stdout.isatty() else 200
     if least > 0:
         width = max(least, width or Console().width)
     return Console(width=width, soft_wrap=False, markup=False, emoji=False)

@@ -24,6 +24,11 @@ impl Prr {
         *self = Self { recover_fs: recover_fs.get().max(1), ..Self::default() };
     }
 
+    /// Until something is delivered, `budget` may go out.
+    pub fn grant(&mut self, budget: Bytes) {
+        self.budget = budget.get();
+    }
+
     /// An ACK delivered `data`; `safe` says that SND.UNA advanced and nothing more was found lost.
     pub fn on_ack(&mut self, data: Bytes, safe: bool) {
         let (waiting, _) = self.pending.unwrap_or_default();

@@ -309,8 +309,10 @@ impl Rack {
         let repairing = self.repair.phase != Phase::Open;
         let ended = self.repair.progress(ack, &mut told, send);
         self.reordering_seen |= told.reordered_from.is_some();
+        let advanced = ack.newly_acked > Bytes::ZERO;
         match ended {
             Some(Outcome::Spurious) => {
+                self.repair.deliver(advanced);
                 if repairing {
                     self.await_lost(ack.now);
                 }
@@ -328,7 +330,6 @@ impl Rack {
             }
             _ => {}
         }
-        let advanced = ack.newly_acked > Bytes::ZERO;
         let dubious = repairing || disorder || dsack.is_some() || told.newly_sacked > Bytes::ZERO;
         let more = if dubious || !advanced || !self.repair.config.one_timer {
             self.find_lost(ack.now) > Bytes::ZERO
@@ -351,7 +352,8 @@ impl Rack {
                 self.paid_until = send.max;
                 return Outcome::LossFound;
             }
-            Phase::Open | Phase::AfterTimeout => return Outcome::None,
+            Phase::AfterTimeout => return Outcome::None,
+            Phase::Open => Outcome::None,
             Phase::Recovery if !advanced => Outcome::None,
             Phase::Recovery => Outcome::PartlyRepaired { restart_timer: true },
         };
@@ -553,6 +555,14 @@ impl Recovery for Rack {
         }
         self.probe_due = true;
         Alarm::Probe
+    }
+
+    fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
+        self.repair.begin_reduction(prior, advanced);
+    }
+
+    fn end_reduction(&mut self) {
+        self.repair.end_reduction();
     }
 
     #[inline]

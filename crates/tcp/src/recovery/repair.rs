@@ -100,6 +100,8 @@ pub(super) struct Repair {
     pub(super) phase: Phase,
     /// The fast retransmit has not gone out yet: it does whatever the pipe holds.
     first: bool,
+    /// The window comes down without a loss (Linux's CWR), while nothing is being repaired.
+    reducing: bool,
     /// The peer sends SACKs.
     pub(super) sack: bool,
     frto: Frto,
@@ -133,6 +135,7 @@ impl Repair {
             recover: Seq::default(),
             stuck: false,
             first: false,
+            reducing: false,
             mss: Mss::default(),
             prr,
             rtt_from: Instant::NEVER,
@@ -157,6 +160,7 @@ impl Repair {
             recover,
             stuck,
             first,
+            reducing,
             mss,
             prr: proportional,
             rtt_from,
@@ -175,6 +179,7 @@ impl Repair {
         *recover = Seq::default();
         *stuck = false;
         *first = false;
+        *reducing = false;
         *mss = Mss::default();
         *proportional = prr;
         *rtt_from = Instant::NEVER;
@@ -209,7 +214,7 @@ impl Repair {
         } else {
             self.board.on_sent(sent.start, sent.len, sent.now);
         }
-        if self.phase == Phase::Recovery
+        if self.is_proportional()
             && let Some(prr) = &mut self.prr
         {
             // Linux counts segments.
@@ -222,7 +227,7 @@ impl Repair {
     /// nothing is amiss; false, and nothing is done, if that is not so.
     #[inline]
     pub(super) fn take_plain(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> bool {
-        if self.phase != Phase::Open || self.undo.dsack {
+        if self.phase != Phase::Open || self.undo.dsack || self.reducing {
             return false;
         }
         let Some(last) = self.board.on_plain_ack(send.una) else { return false };
@@ -403,7 +408,9 @@ impl Repair {
     pub(super) fn enter(&mut self, outstanding: Bytes, cwnd: Bytes, send: &SendSpace) {
         self.phase = Phase::Recovery;
         self.recover = send.max;
-        self.first = true;
+        // A loss in CWR costs no more, and the count goes on (Linux's `tcp_enter_recovery`).
+        let goes_on = std::mem::take(&mut self.reducing);
+        self.first = !goes_on;
         self.undo = self.fresh_undo(send.una);
         self.frto = Frto::Off;
         let out_before = self.board.resent_segments();
@@ -411,12 +418,35 @@ impl Repair {
             // A retransmission of before may still be reported as a duplicate.
             self.undo.unaccounted = Some(out_before);
         }
-        if let Some(prr) = &mut self.prr {
+        if let Some(prr) = self.prr.as_mut().filter(|_| !goes_on) {
             // RFC 9937 §6: what was in flight before this ACK, less what was SACKed before it.
             let flight = outstanding.saturating_sub(self.board.sacked());
             // Linux still counts from the window, as RFC 6937 §3 allowed.
             prr.begin(if self.config.whole_segments { cwnd } else { flight });
         }
+    }
+
+    /// The window comes down from `prior` to what the law says from now on, without a loss. The last ACK counts if
+    /// `advanced` says whether it moved SND.UNA; else all of `prior` may be used until the next one.
+    pub(super) fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
+        let Some(prr) = self.prr.as_mut().filter(|_| self.phase == Phase::Open) else { return };
+        prr.begin(prior);
+        prr.grant(prior.saturating_sub(self.board.pipe()));
+        self.reducing = true;
+        if let Some(advanced) = advanced {
+            self.deliver(advanced);
+        }
+    }
+
+    /// The window is what the law says.
+    pub(super) const fn end_reduction(&mut self) {
+        self.reducing = false;
+    }
+
+    /// True if PRR says how much goes out, where there is one.
+    #[inline]
+    const fn is_proportional(&self) -> bool {
+        matches!(self.phase, Phase::Recovery) || self.reducing
     }
 
     /// The third duplicate ACK, or a partial one, where the peer sends no SACKs.
@@ -438,7 +468,8 @@ impl Repair {
     /// The deliveries of the ACK go to PRR; `safe` as RFC 9937 §6 has it.
     #[inline]
     pub(super) fn deliver(&mut self, safe: bool) {
-        if let Some(prr) = &mut self.prr
+        if self.is_proportional()
+            && let Some(prr) = &mut self.prr
             && self.newly_delivered > Bytes::ZERO
         {
             prr.on_ack(self.newly_delivered, safe);
@@ -472,6 +503,7 @@ impl Repair {
             self.undo = self.fresh_undo(send.una);
         }
         self.phase = Phase::AfterTimeout;
+        self.reducing = false;
         self.stuck = true;
         self.recover = send.max;
         self.duplicates = 0;
@@ -498,7 +530,7 @@ impl Repair {
     pub(super) fn has_room(&self, cwnd: Bytes, len: Bytes) -> bool {
         let len = if self.config.whole_segments { self.mss.bytes() } else { len };
         match &self.prr {
-            Some(prr) if self.phase == Phase::Recovery => len <= prr.budget(),
+            Some(prr) if self.is_proportional() => len <= prr.budget(),
             _ if self.config.whole_segments => {
                 self.mss.times(self.board.pipe_segments() + 1) <= cwnd
             }
@@ -515,12 +547,12 @@ impl Repair {
 
     #[inline]
     pub(super) fn next_again(&mut self, cwnd: Bytes) -> Option<Range> {
-        if self.phase == Phase::Open { None } else { self.next_of_repair(cwnd) }
+        if self.phase == Phase::Open && !self.reducing { None } else { self.next_of_repair(cwnd) }
     }
 
     fn next_of_repair(&mut self, cwnd: Bytes) -> Option<Range> {
         self.settle(cwnd);
-        if self.frto == Frto::Probing {
+        if self.phase == Phase::Open || self.frto == Frto::Probing {
             return None;
         }
         let hole = self.board.next_lost()?;
@@ -540,8 +572,8 @@ impl Repair {
     }
 
     fn settle(&mut self, cwnd: Bytes) {
-        if let Some(prr) = &mut self.prr
-            && self.phase == Phase::Recovery
+        if self.is_proportional()
+            && let Some(prr) = &mut self.prr
         {
             prr.settle(cwnd, self.board.pipe(), self.mss, self.config.whole_segments);
         }
@@ -550,7 +582,7 @@ impl Repair {
     /// The window as PRR has it (RFC 9937 §6: `cwnd = inflight + SndCnt`).
     pub(super) fn window(&self, cwnd: Bytes) -> Bytes {
         match &self.prr {
-            Some(prr) if self.phase == Phase::Recovery => {
+            Some(prr) if self.is_proportional() => {
                 // As the next segment would find it.
                 let mut prr = *prr;
                 let pipe = self.board.pipe();

@@ -67,11 +67,12 @@ impl Sack {
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let mut told = Told::at(ack.now, ack.min_rtt);
         let _ = self.repair.take(ack, dsack, blocks, send, &mut told);
+        let advanced = ack.newly_acked > Bytes::ZERO;
         if let Some(outcome) = self.repair.progress(ack, &mut told, send) {
             self.duplicates = 0;
+            self.repair.deliver(advanced);
             return outcome;
         }
-        let advanced = ack.newly_acked > Bytes::ZERO;
         let outcome = match self.repair.phase {
             Phase::Open => {
                 if advanced {
@@ -84,6 +85,7 @@ impl Sack {
                 }
                 let by_count = self.duplicates >= self.repair.config.reordering;
                 if !(self.repair.board.is_first_lost() || by_count) {
+                    self.repair.deliver(advanced);
                     return Outcome::None;
                 }
                 self.repair.board.first_is_lost();
@@ -235,6 +237,14 @@ impl Recovery for Sack {
             None => board.last_unsacked().filter(|_| std::mem::take(&mut self.may_rescue))?,
         };
         self.repair.has_room(cwnd, range.len()).then_some(range)
+    }
+
+    fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
+        self.repair.begin_reduction(prior, advanced);
+    }
+
+    fn end_reduction(&mut self) {
+        self.repair.end_reduction();
     }
 
     #[inline]

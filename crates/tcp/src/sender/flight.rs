@@ -173,6 +173,16 @@ impl Flight {
         self.recovery.leave_to_law();
     }
 
+    /// The window comes down from `prior`, and the last ACK counts if `advanced` says whether it moved SND.UNA.
+    pub(super) fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
+        self.recovery.begin_reduction(prior, advanced);
+    }
+
+    /// The window has come down.
+    pub(super) fn end_reduction(&mut self) {
+        self.recovery.end_reduction();
+    }
+
     /// The peer does not send SACKs.
     pub(super) fn do_without_sack(&mut self) {
         self.recovery.do_without_sack();

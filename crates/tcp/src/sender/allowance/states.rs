@@ -2,7 +2,8 @@
 //! `tcp_enter_loss`, `tcp_cong_control` and `tcp_try_undo_recovery` of `net/ipv4/tcp_input.c`, Linux 6.18.
 //!
 //! * An echo reduces the window in the states Open and Disorder, and nothing lets it grow until SND.UNA has passed what had
-//!   been sent by then (CWR).
+//!   been sent by then (CWR). Meanwhile the window comes down by what is delivered (`tcp_cwnd_reduction`), where recovery
+//!   has PRR.
 //! * A loss found in CWR costs no more. What a mark has reduced, or a reduction during which an echo came, is never taken
 //!   back.
 //! * A timeout in CWR, or in Recovery, leaves the threshold as it is.
@@ -12,6 +13,7 @@
 mod changes;
 
 use ackclock_packet::Seq;
+use ackclock_units::Bytes;
 
 use super::law::Law;
 use crate::config::States as Rule;
@@ -23,10 +25,23 @@ pub struct States {
     /// SND.NXT at the last reduction or timeout. What was sent before belongs to it.
     high_seq: Seq,
     state: CaState,
+    /// A CWR that has just begun, of which recovery is to be told.
+    begun: Option<Begun>,
+    /// True if recovery takes the window down.
+    comes_down: bool,
     /// True if the states are Linux's.
     linux: bool,
     /// True if the growth law is told of each.
     told: bool,
+}
+
+/// The beginning of CWR.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    /// The window before it.
+    prior: Bytes,
+    /// True if the ACK that has led to it counts already.
+    counts: bool,
 }
 
 impl States {
@@ -34,6 +49,8 @@ impl States {
         Self {
             high_seq: Seq::FIRST_BYTE,
             state: CaState::Open,
+            begun: None,
+            comes_down: false,
             linux: rule == Rule::Linux,
             told: false,
         }

@@ -4,6 +4,7 @@ use ackclock_units::Bytes;
 
 use crate::event::{CaState, RecoveryEnd, Signal, SlowStartStep, StateChange};
 use crate::recovery::{Outcome, Recovery};
+use crate::sender::allowance::states::Begun;
 use crate::sender::allowance::{Allowance, Taken, View};
 use crate::sender::flight::Flight;
 use crate::sender::stats::SenderStats;
@@ -79,7 +80,7 @@ impl Allowance {
             }
         }
         if echoed && grows && self.states.state <= CaState::Disorder {
-            self.enter_cwr(view, stats);
+            self.enter_cwr(view, true, stats);
         }
         // tcp_may_raise_cwnd.
         let forward = taken.newly_acked > Bytes::ZERO || view.flight.recovery().grows_on_sack();
@@ -160,15 +161,29 @@ impl Allowance {
         }
     }
 
-    /// `tcp_enter_cwr`.
-    fn enter_cwr(&mut self, view: View<'_>, stats: &mut SenderStats) {
+    /// `tcp_enter_cwr`; the ACK that leads to it counts as a delivery if `counts`.
+    fn enter_cwr(&mut self, view: View<'_>, counts: bool, stats: &mut SenderStats) {
+        self.states.begun = Some(Begun { prior: self.growth.cwnd(), counts });
         let signal = self.marks.signal();
         self.on_congestion(view, signal, stats);
         self.states.high_seq = view.flight.max();
         self.enter(view, CaState::Cwr);
     }
 
-    /// A law that asks to reduce enters CWR as an echo does.
+    /// Recovery takes the window down while CWR lasts, and the last ACK has moved SND.UNA if it `advanced`.
+    #[inline]
+    pub(in crate::sender) fn steer(&mut self, flight: &mut Flight, advanced: bool) {
+        if let Some(begun) = self.states.begun.take() {
+            self.states.comes_down = true;
+            flight.begin_reduction(begun.prior, begun.counts.then_some(advanced));
+        } else if self.states.comes_down && self.states.state != CaState::Cwr {
+            self.states.comes_down = false;
+            flight.end_reduction();
+        }
+    }
+
+    /// A law that asks to reduce enters CWR as an echo does, after `tcp_cong_avoid`: the window is what it was until the
+    /// next ACK.
     pub(in crate::sender::allowance) fn reduce_if_asked(
         &mut self,
         view: View<'_>,
@@ -184,7 +199,7 @@ impl Allowance {
         }
         let marks = stats.ecn_reductions;
         if self.states.linux {
-            self.enter_cwr(view, stats);
+            self.enter_cwr(view, false, stats);
         } else {
             self.on_congestion(view, self.marks.signal(), stats);
         }
@@ -199,7 +214,7 @@ impl Allowance {
         }
         self.marks.bar_undo();
         if self.states.state <= CaState::Disorder {
-            self.enter_cwr(view, stats);
+            self.enter_cwr(view, false, stats);
         }
     }
 
