@@ -11,24 +11,25 @@ import hashlib
 import hmac
 import json
 import mimetypes
+import os
 import threading
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response, WebSocket
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.websockets import WebSocketDisconnect
 
 import ackclock
 from ackclock.errors import BadInput, MissingPackageError
 from ackclock.serve import captures, stores
-from ackclock.serve.folder import OutsideError, Served
+from ackclock.serve.folder import NoFileError, OutsideError, Served
 from ackclock.serve.guard import App, Guard, TooMuchError
 from ackclock.serve.jobs import ForbiddenError, Job, Jobs, TooManyError
 from ackclock.serve.page import MISSING, POLICY_OF_FILES, page, policy
@@ -42,6 +43,7 @@ _ASKED = {"about", "read", "write", "choices", "segments", "capture"}
 _LOOK_S = 0.2
 
 _BYTES = "application/octet-stream"
+_PIECE_BYTES = 1 << 18
 _MOST_DIGITS = 12
 
 
@@ -51,9 +53,10 @@ class _NotFoundError(Exception):
 
 #: The errors that are told, and their status.
 _STATUS: dict[type[Exception], int] = {
+    OutsideError: 403,
+    NoFileError: 404,
     BadInput: 422,
     ForbiddenError: 403,
-    OutsideError: 403,
     _NotFoundError: 404,
     TooMuchError: 413,
     TooManyError: 429,
@@ -77,8 +80,6 @@ def _refusal(error: Exception) -> Response:
         )
     if isinstance(error, TooManyError):
         text = "too many runs are under way: wait for some, or cancel them"
-    if isinstance(error, OutsideError) and "no such" in text:
-        status = 404
     return _line(status, text)
 
 
@@ -252,16 +253,15 @@ class Laboratory:
         return PlainTextResponse(await run_in_threadpool(self._served.text, name))
 
     async def _stores(self, request: Request) -> Response:
-        path = self._served.inside(request.query_params.get("path", ""))
-        return JSONResponse(await run_in_threadpool(stores.about, self._served, path))
+        name = request.query_params.get("path", "")
+        return JSONResponse(await run_in_threadpool(stores.about, self._served, name))
 
     async def _rows(self, request: Request) -> Response:
         asked = request.query_params
-        path = self._served.inside(asked.get("path", ""))
         found = await run_in_threadpool(
             stores.rows,
             self._served,
-            path,
+            asked.get("path", ""),
             asked.get("table", "cells"),
             asked.get("where", ""),
             _count("begin", asked.get("begin", "0")),
@@ -282,17 +282,24 @@ class Laboratory:
         return JSONResponse(self.sweeps.told())
 
     async def _capture(self, request: Request) -> Response:
-        path = self._served.inside(request.query_params.get("path", ""))
-        answer = await run_in_threadpool(captures.segments, path)
+        name = request.query_params.get("path", "")
+        answer = await run_in_threadpool(captures.segments, self._served, name)
         return Response(answer, media_type=_BYTES)
 
     async def _file(self, path: str) -> Response:
-        found = self._served.inside(path)
-        if not found.is_file():
-            raise _NotFoundError(f"`{quote(path)}`: no such file")
-        kind, _ = mimetypes.guess_type(found.name)
-        headers = {"content-security-policy": POLICY_OF_FILES}
-        return FileResponse(found, media_type=kind or _BYTES, headers=headers)
+        file = self._served.opened(path)
+        kind, _ = mimetypes.guess_type(path)
+        headers = {
+            "content-security-policy": POLICY_OF_FILES,
+            "content-length": str(os.fstat(file.fileno()).st_size),
+        }
+        return StreamingResponse(_pieces(file), media_type=kind or _BYTES, headers=headers)
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
 
 
 async def _tell(socket: WebSocket, job: Job, begin: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import stat
@@ -10,9 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-__all__ = ["Found", "OutsideError", "Served"]
+from ackclock.below import Below, OutsideError, shown
+from ackclock.errors import BadInput
+
+__all__ = ["Found", "NoFileError", "OutsideError", "Served"]
 
 #: The most entries that are looked at, and how deep.
 _MOST_ENTRIES = 20_000
@@ -25,8 +27,8 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _AXES = re.compile(r"^\s*(\[\s*axes\b|axes\b[^=\n]*=|study\s*=)", re.MULTILINE)
 
 
-class OutsideError(Exception):
-    """A path that is none of the folder's; its text is one line."""
+class NoFileError(BadInput):
+    """A name of no file of the folder's; its text is one line."""
 
 
 @dataclass
@@ -68,46 +70,68 @@ class Served:
 
     def __init__(self, path: Path) -> None:
         self.root = path.resolve(strict=True)
+        self._below = Below(self.root)
 
-    def inside(self, name: str) -> Path:
-        """Return the real path of a file or folder, links resolved.
+    def path(self, name: str) -> Path:
+        """Return the path of a store, which may not be there yet.
 
         Raises
         ------
         OutsideError
-            It lies outside, or there is none.
+            It lies outside, or behind a link.
         """
-        shown = "".join(sign if sign.isprintable() else "?" for sign in name[:200])
-        if "\0" in name or Path(name).is_absolute():
-            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
+        return self._below.path(name)
+
+    def folder(self, name: str) -> Path:
+        """Return the path of a folder.
+
+        Raises
+        ------
+        OutsideError, NoFileError
+            It lies outside, or behind a link; or there is none.
+        """
+        if not self._below.is_folder(name):
+            raise NoFileError(f"`{shown(name)}`: no such file or folder")
+        return self.root / name
+
+    def opened(self, name: str) -> BinaryIO:
+        """Return a file, opened to be read.
+
+        Raises
+        ------
+        OutsideError, NoFileError
+            It lies outside, or behind a link; or there is none.
+        """
         try:
-            path = (self.root / name).resolve()
-            # A name may be one that no file can have.
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                path.stat()
-        except (OSError, RuntimeError, ValueError):
-            raise OutsideError(f"`{shown}`: no such file") from None
-        if not path.is_relative_to(self.root):
-            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
-        return path
+            return self._below.opened(name)
+        except FileNotFoundError:
+            raise NoFileError(f"`{shown(name)}`: no such file") from None
+
+    def read(self, name: str, most: int) -> bytes:
+        """Return what a file of at most so many bytes holds.
+
+        Raises
+        ------
+        OutsideError, NoFileError, BadInput
+            As :meth:`opened`; or it is larger.
+        """
+        try:
+            return self._below.read(name, most)
+        except FileNotFoundError:
+            raise NoFileError(f"`{shown(name)}`: no such file") from None
 
     def text(self, name: str) -> str:
         """Return the text of a file.
 
         Raises
         ------
-        OutsideError
-            There is none, or it is no text of a length that is shown.
+        OutsideError, NoFileError, BadInput
+            As :meth:`read`; or it is no text.
         """
-        path = self.inside(name)
         try:
-            if not path.is_file():
-                raise OutsideError(f"`{name}`: no such file")
-            if path.stat().st_size > _MOST_TEXT:
-                raise OutsideError(f"`{name}` is larger than {_MOST_TEXT:,} bytes")
-            return path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise OutsideError(f"`{name}` cannot be read as text") from None
+            return self.read(name, _MOST_TEXT).decode()
+        except UnicodeDecodeError:
+            raise BadInput(f"`{shown(name)}` cannot be read as text") from None
 
     def found(self) -> Found:
         """Look at the folder, and at those in it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ackclock.errors import BadInput
@@ -18,28 +17,23 @@ __all__ = ["about", "rows"]
 _MOST_ROWS = 500
 
 
-def _read(served: Served, path: Path) -> SweepResults:
+def _read(served: Served, name: str) -> SweepResults:
     from ackclock.sweeps import results  # noqa: PLC0415 - takes half a second
 
-    if (path / "plan.json").is_file():
-        check_plan(served, path / "plan.json")
-    for part in path.rglob("*.parquet"):
-        if not part.resolve().is_relative_to(served.root):
-            raise OutsideError(
-                f"`{path.name}` has links to files outside of the folder that is served"
-            )
-        if not part.is_file():
-            raise BadInput(f"{path.name}: `{part.name}` is no file")
+    path = served.folder(name)
+    check_plan(served, f"{name}/plan.json")
     try:
         return results(path)
+    except OutsideError:
+        raise
     except BadInput as error:
         # The page knows the folder's files by their names in it.
         raise BadInput(str(error).replace(f"{served.root}/", "")) from None
 
 
-def about(served: Served, path: Path) -> dict[str, Any]:
+def about(served: Served, name: str) -> dict[str, Any]:
     """Return how far a sweep is, whoever runs it, and what it varies."""
-    found = _read(served, path)
+    found = _read(served, name)
     summary = found.summary()
     status: dict[str, int] = summary["status"]
     return {
@@ -53,14 +47,14 @@ def about(served: Served, path: Path) -> dict[str, Any]:
     }
 
 
-def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict[str, Any]:
+def rows(served: Served, name: str, table: str, where: str, begin: int) -> dict[str, Any]:
     """Return rows of a store's table from ``begin`` on.
 
     Parameters
     ----------
     served
         The folder that is served.
-    path
+    name
         The store.
     table
         ``cells``, or a table that was kept.
@@ -76,7 +70,7 @@ def rows(served: Served, path: Path, table: str, where: str, begin: int) -> dict
     """
     from ackclock.sweeps.expressions import Expression  # noqa: PLC0415 - as above
 
-    found = _read(served, path)
+    found = _read(served, name)
     frame = found.frame if table == "cells" else found.table(table)
     if where.strip():
         frame = frame.filter(Expression(where, "where").condition(frame.schema))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import posixpath
 import signal
 import subprocess
 import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
@@ -58,12 +58,11 @@ class Sweeps:
         ForbiddenError
             The plan asks for more than simulations.
         """
-        file = self._served.inside(plan)
-        into = self._served.inside(store)
-        if not store or into == self._served.root:
+        read = check_plan(self._served, plan)
+        into = self._served.path(store)
+        if into == self._served.root:
             raise BadInput("store: expected the name of a folder")
         store = into.relative_to(self._served.root).as_posix()
-        read = check_plan(self._served, file)
         if read is None or read.on != "sim" or read.study or read.laws:
             raise ForbiddenError(
                 "the page runs sweeps of simulations; use `ackclock sweep` for others"
@@ -75,7 +74,7 @@ class Sweeps:
         if len(going) >= _MOST:
             raise BadInput(f"{_MOST} sweeps are under way: wait for one")
         process = subprocess.Popen(
-            tied.words("sweep", str(file), "--out", str(into)),
+            tied.words("sweep", str(self._served.root / plan), "--out", str(into)),
             cwd=self._served.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -119,7 +118,7 @@ class Sweeps:
 _FILES = ("file", "series", "quantiles", "times_ms", "delays_ms", "bytes")
 
 
-def check_plan(served: Served, file: Path) -> Plan | None:
+def check_plan(served: Served, name: str) -> Plan | None:
     """Return a plan, and refuse one that would read files outside of the folder; of a study none.
 
     Raises
@@ -129,7 +128,8 @@ def check_plan(served: Served, file: Path) -> Plan | None:
     ForbiddenError
         It names such a file, or could.
     """
-    text = served.text(file.relative_to(served.root).as_posix())
+    text = served.text(name)
+    file = served.root / name
     try:
         plan = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -142,10 +142,10 @@ def check_plan(served: Served, file: Path) -> Plan | None:
     scenario = plan.get("scenario")
     folder = file.parent
     if isinstance(scenario, str):
-        beside = file.parent.relative_to(served.root) / scenario
-        path = served.inside(str(beside))
-        folder = path.parent
-        asked = {"file": path.name, "text": served.text(path.relative_to(served.root).as_posix())}
+        # Without links, a name means what it spells.
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(name), scenario))
+        asked = {"file": posixpath.basename(beside), "text": served.text(beside)}
+        folder = (served.root / beside).parent
     else:
         asked = {"file": "scenario.json", "text": json.dumps(scenario)}
     answer = _core.answer(json.dumps({"do": "read", "text": asked}), str(folder))
@@ -156,7 +156,7 @@ def check_plan(served: Served, file: Path) -> Plan | None:
     from ackclock.sweeps import Plan  # noqa: PLC0415 - takes half a second
 
     try:
-        read = Plan.from_file(file)
+        read = Plan.from_text(text.encode(), file)
     except BadInput as error:
         raise BadInput(str(error).replace(f"{served.root}/", "")) from None
     settings = (

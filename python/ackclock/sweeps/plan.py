@@ -144,12 +144,25 @@ class Plan:
         """
         path = Path(path)
         try:
-            text = path.read_bytes().decode()
-            table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+            content = path.read_bytes()
         except FileNotFoundError:
             raise BadInput(f"{path}: no such file, expected a plan (.toml or .json)") from None
         except OSError as error:
             raise BadInput(f"{path}: {error.strerror}") from None
+        return cls.from_text(content, path)
+
+    @classmethod
+    def from_text(cls, content: bytes, path: Path) -> Self:
+        """Return the plan that a file at ``path`` holds, which was read.
+
+        Raises
+        ------
+        BadInput
+            The first key that cannot be used.
+        """
+        try:
+            text = content.decode()
+            table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
         except UnicodeDecodeError:
             raise BadInput(f"{path}: no text in UTF-8, expected a plan (.toml or .json)") from None
         except ValueError as error:
