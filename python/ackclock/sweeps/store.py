@@ -31,6 +31,7 @@ from ackclock.errors import BadInput
 from ackclock.report.tables import parquet
 from ackclock.sweeps.blocks import Part
 from ackclock.sweeps.cells import Cells, about, first_line
+from ackclock.sweeps.footers import read_bytes_of
 from ackclock.sweeps.plan import Plan
 from ackclock.writing import Folder, is_there, write_file
 
@@ -54,6 +55,8 @@ class Store:
     ----------
     path
         Its folder.
+    most_bytes
+        The memory that a table of it may take, by the footers of its files.
 
     Raises
     ------
@@ -61,8 +64,9 @@ class Store:
         There is no store.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], most_bytes: int | None = None) -> None:
         self.path = Path(path)
+        self._most_bytes = most_bytes or _memory_bytes()
         #: Every file of the store is opened here: a store may come from anybody.
         self._below = Below(self.path)
         if not self._below.is_file("plan.json"):
@@ -132,18 +136,35 @@ class Store:
 
     def _read_file(self, name: str, columns: list[str] | None = None) -> pl.DataFrame:
         """Return a file of the store; one that was damaged after it was written is told by name."""
+        return self._read_bounded(name, self._most_bytes, columns)[0]
+
+    def _read_bounded(
+        self, name: str, left: int, columns: list[str] | None = None
+    ) -> tuple[pl.DataFrame, int]:
+        """Return a file that takes ``left`` bytes at most, and what it leaves of them."""
+        path = self.path / name
         with self._below.opened(name) as file:
+            left -= read_bytes_of(file, str(path))
+            if left < 0:
+                raise BadInput(
+                    f"{path}: this file and those before it take more than {self._most_bytes:,} "
+                    "bytes of memory"
+                )
             try:
-                return pl.read_parquet(file, columns=columns, hive_partitioning=False)
+                return pl.read_parquet(file, columns=columns, hive_partitioning=False), left
             except (pl.exceptions.PolarsError, OSError) as error:
                 raise BadInput(
-                    f"{self.path / name}: cannot be read as Parquet ({first_line(error)}); without "
-                    "the file its cells are run again"
+                    f"{path}: cannot be read as Parquet ({first_line(error)}); without the file "
+                    "its cells are run again"
                 ) from None
 
     def _read_parts(self, parts: Sequence[str], *, named: bool = False) -> pl.DataFrame | None:
         """Return the rows of parts, whose columns may differ, in the order of the parts."""
-        frames = [self._read_file(part) for part in parts]
+        frames: list[pl.DataFrame] = []
+        left = self._most_bytes
+        for part in parts:
+            frame, left = self._read_bounded(part, left)
+            frames.append(frame)
         if named:
             frames = [
                 frame.with_columns(part=pl.lit(_last(part)))
@@ -243,6 +264,7 @@ class Writer(Store):
 
     def __init__(self, path: str | os.PathLike[str], plan: Plan) -> None:
         self.path = Path(path)
+        self._most_bytes = _memory_bytes()
         self._below = Below(self.path)
         self._plan = plan
         self._core = identity.rules_id()
@@ -349,6 +371,10 @@ class Writer(Store):
         self._write(f"{self._folder}/{name}", part.files["cells"])
         self._known.add(name)
         self._finished.update(part.keys)
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _last(name: str) -> str:
