@@ -28,21 +28,24 @@ from starlette.websockets import WebSocketDisconnect
 
 import ackclock
 from ackclock.errors import BadInput, MissingPackageError
-from ackclock.serve import captures, stores
 from ackclock.serve.folder import NoFileError, OutsideError, Served
 from ackclock.serve.guard import App, Guard, TooMuchError
 from ackclock.serve.jobs import ForbiddenError, Job, Jobs, TooManyError
 from ackclock.serve.page import MISSING, POLICY_OF_FILES, page, policy
+from ackclock.serve.reading import Readers
 from ackclock.serve.sweeps import Sweeps
 
-__all__ = ["Laboratory"]
+__all__ = ["MOST_ASKED_S", "Laboratory"]
 
 #: Requests of the page that are answered at once; runs have addresses of their own.
 _ASKED = {"about", "read", "write", "choices", "segments", "capture"}
+#: Seconds of such a request.
+MOST_ASKED_S = 30.0
 #: Seconds between two looks at whether somebody still waits for an answer.
 _LOOK_S = 0.2
 
 _BYTES = "application/octet-stream"
+_JSON = "application/json"
 _PIECE_BYTES = 1 << 18
 _MOST_DIGITS = 12
 
@@ -115,6 +118,7 @@ class Laboratory:
         self._served = Served(folder)
         self.jobs = Jobs(self._served.root)
         self.sweeps = Sweeps(self._served)
+        self._readers = Readers(self._served.root)
         # Files of reports come to pages that have no cookie: their addresses are secrets.
         key = hmac.new(token.encode(), b"files", hashlib.sha256).hexdigest()
         self._files = f"/files/{key}/"
@@ -132,9 +136,10 @@ class Laboratory:
         self.close()
 
     def close(self) -> None:
-        """End runs and sweeps."""
+        """End runs, sweeps and readers."""
         self.jobs.stop()
         self.sweeps.stop()
+        self._readers.stop()
 
     def _route(self, app: FastAPI) -> None:
         for method, path, answer in (
@@ -180,9 +185,15 @@ class Laboratory:
             raise BadInput(f"do: expected one of {', '.join(sorted(_ASKED))}")
         gone = threading.Event()
         answer = asyncio.ensure_future(self.jobs.ask(asked, gone))
+        late = asyncio.get_running_loop().time() + MOST_ASKED_S
         while not (await asyncio.wait([answer], timeout=_LOOK_S))[0]:
             if await request.is_disconnected():
                 gone.set()
+            if asyncio.get_running_loop().time() > late:
+                gone.set()
+                # Its end is nobody's any more.
+                answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+                raise BadInput(f"no answer after {MOST_ASKED_S:g} s; begin it as a run")
         return Response(await answer, media_type=_BYTES)
 
     async def _runs(self) -> Response:
@@ -245,8 +256,8 @@ class Laboratory:
             await socket.close()
 
     async def _folder(self) -> Response:
-        found = await run_in_threadpool(self._served.found)
-        return JSONResponse({**vars(found), "sweeps": self.sweeps.told()})
+        found = await self._readers.do("folder")
+        return JSONResponse({**found, "sweeps": self.sweeps.told()})
 
     async def _text(self, request: Request) -> Response:
         name = request.query_params.get("path", "")
@@ -254,25 +265,24 @@ class Laboratory:
 
     async def _stores(self, request: Request) -> Response:
         name = request.query_params.get("path", "")
-        return JSONResponse(await run_in_threadpool(stores.about, self._served, name))
+        return Response(await self._readers.do("about", name), media_type=_JSON)
 
     async def _rows(self, request: Request) -> Response:
         asked = request.query_params
-        found = await run_in_threadpool(
-            stores.rows,
-            self._served,
+        found = await self._readers.do(
+            "rows",
             asked.get("path", ""),
             asked.get("table", "cells"),
             asked.get("where", ""),
             _count("begin", asked.get("begin", "0")),
         )
-        return JSONResponse(found)
+        return Response(found, media_type=_JSON)
 
     async def _sweep(self, request: Request) -> Response:
         asked = await _json(request)
-        told = await run_in_threadpool(
-            self.sweeps.begin, str(asked.get("plan", "")), str(asked.get("store", ""))
-        )
+        plan, store = str(asked.get("plan", "")), str(asked.get("store", ""))
+        await self._readers.do("plan", plan)
+        told = await run_in_threadpool(self.sweeps.begin, plan, store)
         return JSONResponse(told, 201)
 
     async def _stop_sweep(self, request: Request) -> Response:
@@ -283,8 +293,7 @@ class Laboratory:
 
     async def _capture(self, request: Request) -> Response:
         name = request.query_params.get("path", "")
-        answer = await run_in_threadpool(captures.segments, self._served, name)
-        return Response(answer, media_type=_BYTES)
+        return Response(await self._readers.do("segments", name), media_type=_BYTES)
 
     async def _file(self, path: str) -> Response:
         file = self._served.opened(path)

@@ -152,7 +152,7 @@ class Store:
                 )
             try:
                 return pl.read_parquet(file, columns=columns, hive_partitioning=False), left
-            except (pl.exceptions.PolarsError, OSError) as error:
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
                 raise BadInput(
                     f"{path}: cannot be read as Parquet ({first_line(error)}); without the file "
                     "its cells are run again"
