@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
-from ackclock.serve import app, reading
+from ackclock.serve import app, reading, tied
 from ackclock.serve.app import Laboratory
 from ackclock.serve.reading import Readers
 from support import SMALL
@@ -211,6 +212,33 @@ def test_others_are_answered_while_readers_are_busy(
     # The order says it: nobody waits for those that hang.
     assert came[:2] == ["/api/state 200", "/api/text?path=small.toml 200"]
     assert came[2:] == ["/api/folder 422"] * 3
+
+
+#: A sweep that says more than a pipe holds, 64 kB, and then why it ends.
+TALKING = """
+import sys
+for n in range(20_000):
+    print("cell", n, "is done", file=sys.stderr)
+print("ackclock: no space left", file=sys.stderr)
+sys.exit(1)
+"""
+
+
+def test_a_sweep_that_says_much_is_not_held_up(
+    laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tied, "words", lambda *_: [sys.executable, "-c", TALKING])
+    laboratory.sweeps.begin("plan.toml", "store")
+    (sweep,) = laboratory.sweeps._known.values()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+    assert sweep.process.wait(60) == 1
+    assert laboratory.sweeps.told() == [
+        {
+            "store": "store",
+            "plan": "plan.toml",
+            "running": False,
+            "error": "ackclock: no space left",
+        }
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -163,11 +164,11 @@ def work(number: int, root: str) -> None:
     threading.Thread(target=_end_with_the_server, daemon=True).start()
     served = Served(Path(root))
     known: Mapping[str, Callable[..., Any]] = {
-        "about": lambda name: _json(stores.about(served, name)),
-        "rows": lambda *asked: _json(stores.rows(served, *asked)),
+        "about": partial(_json, stores.about, served),
+        "rows": partial(_json, stores.rows, served),
         "folder": lambda: vars(served.found()),
-        "segments": lambda name: captures.segments(served, name),
-        "plan": lambda name: expect_runnable(served, name),
+        "segments": partial(captures.segments, served),
+        "plan": partial(expect_runnable, served),
     }
     with Connection(number) as ends, suppress(EOFError, OSError):
         ends.send(None)
@@ -192,8 +193,8 @@ def _answer(do: Callable[..., Any], given: tuple[object, ...], root: str) -> Any
         return RuntimeError(f"{type(error).__name__}: {error}")
 
 
-def _json(answer: object) -> bytes:
-    content = json.dumps(answer, allow_nan=False, separators=(",", ":")).encode()
+def _json(do: Callable[..., object], *given: object) -> bytes:
+    content = json.dumps(do(*given), allow_nan=False, separators=(",", ":")).encode()
     if len(content) > _MOST_ANSWER:
         raise BadInput(f"the rows take {len(content):,} bytes, expected {_MOST_ANSWER:,} at most")
     return content

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import posixpath
 import signal
 import subprocess
+import threading
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
@@ -16,6 +17,7 @@ from ackclock.errors import BadInput
 from ackclock.serve import tied
 from ackclock.serve.folder import Served
 from ackclock.serve.jobs import ForbiddenError
+from ackclock.writing import plain
 
 if TYPE_CHECKING:
     from ackclock.sweeps import Plan
@@ -27,12 +29,37 @@ _MOST = 2
 _PATIENCE_S = 5.0
 
 
-@dataclass
+#: The end of what a sweep says that is kept.
+_MOST_SAID = 65_536
+
+
 class _Sweep:
-    plan: str
-    process: subprocess.Popen[str]
-    errors: str | None = None
-    stopped: bool = False
+    """A sweep's process. What it says is read while it says it: a full pipe would hold it up."""
+
+    def __init__(self, plan: str, process: subprocess.Popen[bytes]) -> None:
+        self.plan = plan
+        self.process = process
+        self.stopped = False
+        self._said = b""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        said = self.process.stderr
+        assert said is not None  # noqa: S101 - it was asked for
+        with said:
+            while piece := os.read(said.fileno(), _MOST_SAID):
+                self._said = (self._said + piece)[-_MOST_SAID:]
+
+    def error(self) -> str | None:
+        """Return the last line of a sweep that failed."""
+        code = self.process.poll()
+        if code is None or code == 0 or self.stopped:
+            return None
+        # Its own children may still hold the pipe.
+        self._reader.join(_PATIENCE_S)
+        lines = self._said.decode(errors="replace").strip().splitlines()
+        return plain(lines[-1]) if lines else f"the sweep ended with the exit code {code}"
 
 
 class Sweeps:
@@ -72,7 +99,6 @@ class Sweeps:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            text=True,
             # An interrupt of the terminal goes to the server, which passes it on.
             start_new_session=True,
         )
@@ -84,13 +110,8 @@ class Sweeps:
         return [self._told(store, one) for store, one in self._known.items()]
 
     def _told(self, store: str, one: _Sweep) -> dict[str, Any]:
-        code = one.process.poll()
-        if code is not None and one.errors is None:
-            said = one.process.communicate()[1].strip().splitlines()
-            one.errors = said[-1] if said and code != 0 and not one.stopped else ""
-        return {
-            "store": store, "plan": one.plan, "running": code is None, "error": one.errors or None,
-        }  # fmt: skip
+        running = one.process.poll() is None
+        return {"store": store, "plan": one.plan, "running": running, "error": one.error()}
 
     def cancel(self, store: str) -> bool:
         """End a sweep; return False if there is none. What is finished stays in the store."""
@@ -192,7 +213,7 @@ def _has_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)
