@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -169,11 +170,14 @@ REFUSED = (
     ({"headers": {"sec-fetch-site": "cross-site"}}, 403, "another site"),
     ({"url": "/api/text?path=../secret.txt"}, 403, "outside"),
     ({"url": "/api/text?path=/etc/passwd"}, 403, "outside"),
-    ({"url": "/api/text?path=link.txt"}, 403, "outside"),
-    ({"url": "/api/text?path=out/secret.txt"}, 403, "outside"),
+    ({"url": "/api/text?path=link.txt"}, 403, "through a link"),
+    ({"url": "/api/text?path=out/secret.txt"}, 403, "through a link"),
+    ({"url": "/api/text?path=report/../../secret.txt"}, 403, "outside"),
+    ({"url": "/api/stores?path=out"}, 403, "through a link"),
+    ({"url": "/api/stores?path=report"}, 404, "plan.json`: no such file"),
     ({"url": "/api/text?path=nothing.txt"}, 404, "no such file"),
     ({"url": "/api/stores?path=../"}, 403, "outside"),
-    ({"url": "/api/captures/segments?path=link.txt"}, 403, "outside"),
+    ({"url": "/api/captures/segments?path=link.txt"}, 403, "through a link"),
     ({"url": "/api/runs/none"}, 404, "no such run"),
     ({"method": "POST", "url": "/api/ask", "content": b"{"}, 422, "JSON"),
     ({"method": "POST", "url": "/api/ask", "json": {"do": "run"}}, 422, "expected one of"),
@@ -267,7 +271,8 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     laboratory = started(tmp_path)
     with laboratory.client() as client:
         assert client.get("/api/folder").json()["scenarios"] == ["small.toml"]
-        assert client.get("/api/text?path=pipe.toml").status_code == 404
+        answer = client.get("/api/text?path=pipe.toml")
+        assert (answer.status_code, answer.text) == (422, "`pipe.toml` is no plain file\n")
     assert ended(laboratory) == (130, "ackclock: interrupted\n")
 
 
@@ -307,6 +312,61 @@ def test_a_store_whose_plan_is_none_is_refused(lab: Laboratory) -> None:
     assert (answer.status_code, answer.text) == (
         422, "plan.json: expected a table with the keys of a plan\n"
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def finished_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the store of a finished sweep that kept the table `links`."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "small.toml").write_text(SMALL, encoding="utf-8")
+    plan = {"scenario": str(folder / "small.toml"), "seeds": 2, "keep": ["links"]}
+    ac.sweep(plan, folder / "store")
+    return folder / "store"
+
+
+@pytest.mark.parametrize(
+    ("table", "status", "piece"),
+    [
+        ("cells", 200, '"of":2'),
+        ("links", 200, '"of":12'),  # six of each of two runs
+        # Each was a folder whose Parquet files were read.
+        ("../..", 422, "was not kept"),
+        ("../cells", 422, "was not kept"),
+        ("ABSOLUTE", 422, "was not kept"),
+        ("links/../../cells", 422, "was not kept"),
+        ("", 422, "was not kept"),
+    ],
+)
+def test_a_table_is_one_of_the_stores_own(
+    lab: Laboratory, finished_store: Path, table: str, status: int, piece: str
+) -> None:
+    shutil.copytree(finished_store, lab.folder / "kept")
+    try:
+        asked = {"path": "kept", "table": table.replace("ABSOLUTE", str(finished_store / "cells"))}
+        with lab.client() as client:
+            answer = client.get("/api/stores/rows", params=asked)
+        assert (answer.status_code, piece in answer.text) == (status, True), answer.text
+    finally:
+        shutil.rmtree(lab.folder / "kept")
+
+
+@pytest.mark.parametrize("part", ["plan.json", "plans", "cells", "tables", "tables/links"])
+def test_a_store_with_a_link_in_it_is_not_read(
+    lab: Laboratory, finished_store: Path, part: str
+) -> None:
+    shutil.copytree(finished_store, lab.folder / "linked")
+    moved = lab.folder.parent / "moved"
+    (lab.folder / "linked" / part).rename(moved)
+    (lab.folder / "linked" / part).symlink_to(moved)
+    try:
+        with lab.client() as client:
+            asked = {"path": "linked", "table": "links"}
+            answer = client.get("/api/stores/rows", params=asked)
+        assert (answer.status_code, answer.text.count("\n")) == (403, 1), answer.text
+        assert "through a link" in answer.text
+    finally:
+        shutil.rmtree(lab.folder / "linked")
+        shutil.rmtree(moved) if moved.is_dir() else moved.unlink()
 
 
 def test_the_link_is_used_once_and_then_a_cookie(lab: Laboratory) -> None:
@@ -625,7 +685,8 @@ def test_a_server_that_is_killed_leaves_no_sweep(tmp_path: Path) -> None:
         while not list((tmp_path / "store/cells").rglob("*.parquet")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
-    assert len(naming(tmp_path)) == 2
+    # The server, a reader of files, and the sweep.
+    assert len(naming(tmp_path)) == 3
     ended(laboratory, signal.SIGKILL)
     deadline = time.monotonic() + 30
     while naming(tmp_path):
@@ -646,7 +707,7 @@ def test_an_interrupt_ends_a_live_run_and_a_sweep(tmp_path: Path) -> None:
         begun_sweep = client.post("/api/sweeps", json={"plan": "plan.toml", "store": "store"})
         assert begun_sweep.status_code == 201, begun_sweep.text
         deadline = time.monotonic() + 30
-        while client.get(f"/api/runs/{run}").json()["parts"] == 0 or len(naming(tmp_path)) < 2:
+        while client.get(f"/api/runs/{run}").json()["parts"] == 0 or len(naming(tmp_path)) < 3:
             assert time.monotonic() < deadline
             time.sleep(0.1)
     code, errors = ended(laboratory)

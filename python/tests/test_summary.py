@@ -406,7 +406,7 @@ def test_a_pipe_is_as_wide_as_columns_says(
     columns: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    assert _printing.output().width == width
+    assert printing.output().width == width
 
 
 @pytest.mark.parametrize("width", [40, 80, pytest.param(100, marks=pytest.mark.slow)])

@@ -11,37 +11,42 @@ import hashlib
 import hmac
 import json
 import mimetypes
+import os
 import threading
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response, WebSocket
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.websockets import WebSocketDisconnect
 
 import ackclock
 from ackclock.base.errors import BadInput, MissingPackageError
-from ackclock.serve import captures, stores
-from ackclock.serve.folder import OutsideError, Served
+from ackclock.serve.folder import NoFileError, OutsideError, Served
 from ackclock.serve.guard import App, Guard, TooMuchError
 from ackclock.serve.jobs import ForbiddenError, Job, Jobs, TooManyError
 from ackclock.serve.page import MISSING, POLICY_OF_FILES, page, policy
+from ackclock.serve.reading import Readers
 from ackclock.serve.sweeps import Sweeps
 
-__all__ = ["Laboratory"]
+__all__ = ["MOST_ASKED_S", "Laboratory"]
 
 #: Requests of the page that are answered at once; runs have addresses of their own.
 _ASKED = {"about", "read", "write", "choices", "segments", "capture"}
+#: Seconds of such a request.
+MOST_ASKED_S = 30.0
 #: Seconds between two looks at whether somebody still waits for an answer.
 _LOOK_S = 0.2
 
 _BYTES = "application/octet-stream"
+_JSON = "application/json"
+_PIECE_BYTES = 1 << 18
 _MOST_DIGITS = 12
 
 
@@ -51,9 +56,10 @@ class _NotFoundError(Exception):
 
 #: The errors that are told, and their status.
 _STATUS: dict[type[Exception], int] = {
+    OutsideError: 403,
+    NoFileError: 404,
     BadInput: 422,
     ForbiddenError: 403,
-    OutsideError: 403,
     _NotFoundError: 404,
     TooMuchError: 413,
     TooManyError: 429,
@@ -77,8 +83,6 @@ def _refusal(error: Exception) -> Response:
         )
     if isinstance(error, TooManyError):
         text = "too many runs are under way: wait for some, or cancel them"
-    if isinstance(error, OutsideError) and "no such" in text:
-        status = 404
     return _line(status, text)
 
 
@@ -114,6 +118,7 @@ class Laboratory:
         self._served = Served(folder)
         self.jobs = Jobs(self._served.root)
         self.sweeps = Sweeps(self._served)
+        self._readers = Readers(self._served.root)
         # Files of reports come to pages that have no cookie: their addresses are secrets.
         key = hmac.new(token.encode(), b"files", hashlib.sha256).hexdigest()
         self._files = f"/files/{key}/"
@@ -131,9 +136,10 @@ class Laboratory:
         self.close()
 
     def close(self) -> None:
-        """End runs and sweeps."""
+        """End runs, sweeps and readers."""
         self.jobs.stop()
         self.sweeps.stop()
+        self._readers.stop()
 
     def _route(self, app: FastAPI) -> None:
         for method, path, answer in (
@@ -179,9 +185,15 @@ class Laboratory:
             raise BadInput(f"do: expected one of {', '.join(sorted(_ASKED))}")
         gone = threading.Event()
         answer = asyncio.ensure_future(self.jobs.ask(asked, gone))
+        late = asyncio.get_running_loop().time() + MOST_ASKED_S
         while not (await asyncio.wait([answer], timeout=_LOOK_S))[0]:
             if await request.is_disconnected():
                 gone.set()
+            if asyncio.get_running_loop().time() > late:
+                gone.set()
+                # Its end is nobody's any more.
+                answer.add_done_callback(lambda done: done.cancelled() or done.exception())
+                raise BadInput(f"no answer after {MOST_ASKED_S:g} s; begin it as a run")
         return Response(await answer, media_type=_BYTES)
 
     async def _runs(self) -> Response:
@@ -244,35 +256,33 @@ class Laboratory:
             await socket.close()
 
     async def _folder(self) -> Response:
-        found = await run_in_threadpool(self._served.found)
-        return JSONResponse({**vars(found), "sweeps": self.sweeps.told()})
+        found = await self._readers.do("folder")
+        return JSONResponse({**found, "sweeps": self.sweeps.told()})
 
     async def _text(self, request: Request) -> Response:
         name = request.query_params.get("path", "")
         return PlainTextResponse(await run_in_threadpool(self._served.text, name))
 
     async def _stores(self, request: Request) -> Response:
-        path = self._served.inside(request.query_params.get("path", ""))
-        return JSONResponse(await run_in_threadpool(stores.about, self._served, path))
+        name = request.query_params.get("path", "")
+        return Response(await self._readers.do("about", name), media_type=_JSON)
 
     async def _rows(self, request: Request) -> Response:
         asked = request.query_params
-        path = self._served.inside(asked.get("path", ""))
-        found = await run_in_threadpool(
-            stores.rows,
-            self._served,
-            path,
+        found = await self._readers.do(
+            "rows",
+            asked.get("path", ""),
             asked.get("table", "cells"),
             asked.get("where", ""),
             _count("begin", asked.get("begin", "0")),
         )
-        return JSONResponse(found)
+        return Response(found, media_type=_JSON)
 
     async def _sweep(self, request: Request) -> Response:
         asked = await _json(request)
-        told = await run_in_threadpool(
-            self.sweeps.begin, str(asked.get("plan", "")), str(asked.get("store", ""))
-        )
+        plan, store = str(asked.get("plan", "")), str(asked.get("store", ""))
+        await self._readers.do("plan", plan)
+        told = await run_in_threadpool(self.sweeps.begin, plan, store)
         return JSONResponse(told, 201)
 
     async def _stop_sweep(self, request: Request) -> Response:
@@ -282,17 +292,23 @@ class Laboratory:
         return JSONResponse(self.sweeps.told())
 
     async def _capture(self, request: Request) -> Response:
-        path = self._served.inside(request.query_params.get("path", ""))
-        answer = await run_in_threadpool(captures.segments, path)
-        return Response(answer, media_type=_BYTES)
+        name = request.query_params.get("path", "")
+        return Response(await self._readers.do("segments", name), media_type=_BYTES)
 
     async def _file(self, path: str) -> Response:
-        found = self._served.inside(path)
-        if not found.is_file():
-            raise _NotFoundError(f"`{quote(path)}`: no such file")
-        kind, _ = mimetypes.guess_type(found.name)
-        headers = {"content-security-policy": POLICY_OF_FILES}
-        return FileResponse(found, media_type=kind or _BYTES, headers=headers)
+        file = self._served.opened(path)
+        kind, _ = mimetypes.guess_type(path)
+        headers = {
+            "content-security-policy": POLICY_OF_FILES,
+            "content-length": str(os.fstat(file.fileno()).st_size),
+        }
+        return StreamingResponse(_pieces(file), media_type=kind or _BYTES, headers=headers)
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
 
 
 async def _tell(socket: WebSocket, job: Job, begin: int) -> None:

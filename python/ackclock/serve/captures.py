@@ -8,10 +8,11 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 from ackclock.base.errors import BadInput
+from ackclock.serve.folder import Served
 
 __all__ = ["COLUMNS", "segments"]
 
@@ -41,19 +42,16 @@ class _Flow:
     first: dict[bool, int] = field(default_factory=dict[bool, int])
 
 
-def segments(path: Path) -> bytes:
+def segments(served: Served, name: str) -> bytes:
     """Return the segments of a capture.
 
     Raises
     ------
     BadInput
-        The file is no capture, or too large.
+        There is no such file, or it is no capture, or too large.
     """
-    if not path.is_file():
-        raise BadInput(f"{path.name}: no such file")
-    if path.stat().st_size > _MOST_BYTES:
-        raise BadInput(f"{path.name}: larger than {_MOST_BYTES:,} bytes")
-    data = path.read_bytes()
+    data = served.read(name, _MOST_BYTES)
+    path = PurePosixPath(name)
     if data[:4] != struct.pack("<I", _SECTION):
         raise BadInput(f"{path.name}: no capture in pcapng")
     flows: dict[frozenset[tuple[bytes, int]], _Flow] = {}

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-__all__ = ["Found", "OutsideError", "Served"]
+from ackclock.base.below import Below, OutsideError, shown
+from ackclock.base.errors import BadInput
+
+__all__ = ["Found", "NoFileError", "OutsideError", "Served"]
 
 #: The most entries that are looked at, and how deep.
 _MOST_ENTRIES = 20_000
 _DEEPEST = 6
 #: The largest file that is shown as text.
 _MOST_TEXT = 4_000_000
+#: The bytes of files that are read to tell plans from scenarios, at a look.
+_MOST_READ = 64_000_000
 _HEAD_BYTES = 4096
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 #: A table of axes: what a plan has and a scenario has not.
-_AXES = re.compile(r"^\s*(\[\s*axes\b|axes\b[^=\n]*=|study\s*=)", re.MULTILINE)
+#: No part of it passes the end of a line: `\s` would go through all blank lines from each of them.
+_AXES = re.compile(rb"^[ \t]*(?:\[[ \t]*axes\b|axes\b[^=\n]*=|study[ \t]*=)", re.MULTILINE)
 
 
-class OutsideError(Exception):
-    """A path that is none of the folder's; its text is one line."""
+class NoFileError(BadInput):
+    """A name of no file of the folder's; its text is one line."""
 
 
 @dataclass
@@ -68,74 +74,101 @@ class Served:
 
     def __init__(self, path: Path) -> None:
         self.root = path.resolve(strict=True)
+        self._below = Below(self.root)
 
-    def inside(self, name: str) -> Path:
-        """Return the real path of a file or folder, links resolved.
+    def path(self, name: str) -> Path:
+        """Return the path of a store, which may not be there yet.
 
         Raises
         ------
         OutsideError
-            It lies outside, or there is none.
+            It lies outside, or behind a link.
         """
-        shown = "".join(sign if sign.isprintable() else "?" for sign in name[:200])
-        if "\0" in name or Path(name).is_absolute():
-            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
+        return self._below.path(name)
+
+    def folder(self, name: str) -> Path:
+        """Return the path of a folder.
+
+        Raises
+        ------
+        OutsideError, NoFileError
+            It lies outside, or behind a link; or there is none.
+        """
+        if not self._below.is_folder(name):
+            raise NoFileError(f"`{shown(name)}`: no such file or folder")
+        return self.root / name
+
+    def opened(self, name: str) -> BinaryIO:
+        """Return a file, opened to be read.
+
+        Raises
+        ------
+        OutsideError, NoFileError
+            It lies outside, or behind a link; or there is none.
+        """
         try:
-            path = (self.root / name).resolve()
-            # A name may be one that no file can have.
-            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                path.stat()
-        except (OSError, RuntimeError, ValueError):
-            raise OutsideError(f"`{shown}`: no such file") from None
-        if not path.is_relative_to(self.root):
-            raise OutsideError(f"`{shown}` lies outside of the folder that is served")
-        return path
+            return self._below.opened(name)
+        except FileNotFoundError:
+            raise NoFileError(f"`{shown(name)}`: no such file") from None
+
+    def read(self, name: str, most: int) -> bytes:
+        """Return what a file of at most so many bytes holds.
+
+        Raises
+        ------
+        OutsideError, NoFileError, BadInput
+            As :meth:`opened`; or it is larger.
+        """
+        try:
+            return self._below.read(name, most)
+        except FileNotFoundError:
+            raise NoFileError(f"`{shown(name)}`: no such file") from None
 
     def text(self, name: str) -> str:
         """Return the text of a file.
 
         Raises
         ------
-        OutsideError
-            There is none, or it is no text of a length that is shown.
+        OutsideError, NoFileError, BadInput
+            As :meth:`read`; or it is no text.
         """
-        path = self.inside(name)
         try:
-            if not path.is_file():
-                raise OutsideError(f"`{name}`: no such file")
-            if path.stat().st_size > _MOST_TEXT:
-                raise OutsideError(f"`{name}` is larger than {_MOST_TEXT:,} bytes")
-            return path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            raise OutsideError(f"`{name}` cannot be read as text") from None
+            return self.read(name, _MOST_TEXT).decode()
+        except UnicodeDecodeError:
+            raise BadInput(f"`{shown(name)}` cannot be read as text") from None
 
     def found(self) -> Found:
         """Look at the folder, and at those in it."""
         found = Found()
-        seen = 0
-        for path, folders, files in self._walk():
+        seen, read = 0, 0
+        for below, folders, files in self._walk():
             seen += len(folders) + len(files)
             if seen > _MOST_ENTRIES:
                 found.whole = False
                 break
-            below = "" if path == self.root else path.relative_to(self.root).as_posix()
             if "plan.json" in files and "plans" in folders:
                 found.stores.append(below or ".")
                 folders.clear()
                 continue
+            inside = f"{below}/" if below else ""
             if "index.html" in files:
-                found.reports.append({"path": below or ".", **_about_report(path)})
-            for name in files:
-                full = f"{below}/{name}" if below else name
+                found.reports.append({"path": below or ".", **self._about_report(inside)})
+            for name, size in files.items():
                 if name.endswith(".pcapng"):
-                    found.captures.append({"path": full, "bytes": _bytes(path / name)})
+                    found.captures.append({"path": f"{inside}{name}", "bytes": size})
                 elif name.endswith(".toml"):
-                    (found.plans if _is_plan(path / name) else found.scenarios).append(full)
+                    read += min(size, _MOST_TEXT)
+                    found.whole = found.whole and read <= _MOST_READ
+                    is_plan = read <= _MOST_READ and self._is_plan(f"{inside}{name}")
+                    (found.plans if is_plan else found.scenarios).append(f"{inside}{name}")
         found.reports.sort(key=lambda row: -row["changed"])
         return found
 
-    def _walk(self) -> Iterator[tuple[Path, list[str], list[str]]]:
-        """Yield each folder with the names in it, without hidden ones, links, devices and pipes."""
+    def _walk(self) -> Iterator[tuple[str, list[str], dict[str, int]]]:
+        """Yield each folder with the folders in it, and the files with their sizes.
+
+        Hidden ones, links, devices and pipes are none of them: a pipe would be waited for.
+        """
         for at, folders, files in os.walk(self.root):
             path = Path(at)
             depth = len(path.relative_to(self.root).parts)
@@ -143,48 +176,38 @@ class Served:
             if depth >= _DEEPEST:
                 folders.clear()
             plain = [name for name in sorted(files) if not name.startswith(".")]
-            yield path, folders, [name for name in plain if _is_regular(path / name)]
+            sizes = {name: _size(path / name) for name in plain}
+            below = "" if path == self.root else path.relative_to(self.root).as_posix()
+            yield below, folders, {name: size for name, size in sizes.items() if size is not None}
 
+    def _about_report(self, inside: str) -> dict[str, Any]:
+        """Return a report's title, its first figure, by its path in the report, and its time."""
+        head, changed, names = "", 0.0, list[str]()
+        with suppress(BadInput, FileNotFoundError, OSError):
+            with self._below.opened(f"{inside}index.html") as page:
+                head = page.read(_HEAD_BYTES).decode(errors="replace")
+                changed = os.fstat(page.fileno()).st_mtime
+            names = self._below.names(f"{inside}figures")
+        title = _TITLE.search(head)
+        figures = [name for name in names if name.endswith(".png")]
+        return {
+            "title": unescape(" ".join(title[1].split())) if title else "",
+            "picture": f"figures/{figures[0]}" if figures else None,
+            "changed": changed,
+        }
 
-def _is_regular(path: Path) -> bool:
-    """Return True for a file that can be read to its end: a pipe would be waited for."""
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except OSError:
-        return False
-
-
-def _bytes(path: Path) -> int:
-    """Return the size of a file; none of one that has gone meanwhile."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _about_report(path: Path) -> dict[str, Any]:
-    """Return a report's title, its first figure, by its path in the report, and its time."""
-    page = path / "index.html"
-    try:
-        with page.open("rb") as file:
-            head = file.read(_HEAD_BYTES).decode(errors="replace")
-        changed = page.stat().st_mtime
-    except OSError:
-        head, changed = "", 0.0
-    title = _TITLE.search(head)
-    figures = sorted(path.glob("figures/*.png"))
-    return {
-        "title": unescape(" ".join(title[1].split())) if title else "",
-        "picture": figures[0].relative_to(path).as_posix() if figures else None,
-        "changed": changed,
-    }
-
-
-def _is_plan(path: Path) -> bool:
-    """Return True for a plan of a sweep; a file that cannot be read is none."""
-    try:
-        if path.stat().st_size > _MOST_TEXT:
+    def _is_plan(self, name: str) -> bool:
+        """Return True for a plan of a sweep; a file that cannot be read is none."""
+        try:
+            return _AXES.search(self._below.read(name, _MOST_TEXT)) is not None
+        except (BadInput, OSError):
             return False
-        return _AXES.search(path.read_text(encoding="utf-8")) is not None
-    except (OSError, UnicodeDecodeError):
-        return False
+
+
+def _size(path: Path) -> int | None:
+    """Return the size of a file that can be read to its end; None of anything else."""
+    try:
+        about = path.lstat()
+    except OSError:
+        return None
+    return about.st_size if stat.S_ISREG(about.st_mode) else None

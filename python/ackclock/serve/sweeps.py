@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import posixpath
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
+from ackclock.base.writing import plain
 from ackclock.serve.folder import Served
 from ackclock.serve.jobs import ForbiddenError
 
 if TYPE_CHECKING:
     from ackclock.sweeps import Plan
 
-__all__ = ["Sweeps", "check_plan"]
+__all__ = ["Sweeps", "check_plan", "expect_runnable"]
 
 #: The words of a command that ends with this server, even if the server is killed.
 _TIED = (sys.executable, "-m", "ackclock.cli.tied")
@@ -29,12 +31,37 @@ _MOST = 2
 _PATIENCE_S = 5.0
 
 
-@dataclass
+#: The end of what a sweep says that is kept.
+_MOST_SAID = 65_536
+
+
 class _Sweep:
-    plan: str
-    process: subprocess.Popen[str]
-    errors: str | None = None
-    stopped: bool = False
+    """A sweep's process. What it says is read while it says it: a full pipe would hold it up."""
+
+    def __init__(self, plan: str, process: subprocess.Popen[bytes]) -> None:
+        self.plan = plan
+        self.process = process
+        self.stopped = False
+        self._said = b""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        said = self.process.stderr
+        assert said is not None  # noqa: S101 - it was asked for
+        with said:
+            while piece := os.read(said.fileno(), _MOST_SAID):
+                self._said = (self._said + piece)[-_MOST_SAID:]
+
+    def error(self) -> str | None:
+        """Return the last line of a sweep that failed."""
+        code = self.process.poll()
+        if code is None or code == 0 or self.stopped:
+            return None
+        # Its own children may still hold the pipe.
+        self._reader.join(_PATIENCE_S)
+        lines = self._said.decode(errors="replace").strip().splitlines()
+        return plain(lines[-1]) if lines else f"the sweep ended with the exit code {code}"
 
 
 class Sweeps:
@@ -51,25 +78,17 @@ class Sweeps:
         self._known: dict[str, _Sweep] = {}
 
     def begin(self, plan: str, store: str) -> dict[str, Any]:
-        """Begin the sweep of a plan into a store.
+        """Begin the sweep of a plan that :func:`expect_runnable` let pass into a store.
 
         Raises
         ------
         BadInput
-            The plan is none.
-        ForbiddenError
-            The plan asks for more than simulations.
+            The store can be none, or too many sweeps are under way.
         """
-        file = self._served.inside(plan)
-        into = self._served.inside(store)
-        if not store or into == self._served.root:
+        into = self._served.path(store)
+        if into == self._served.root:
             raise BadInput("store: expected the name of a folder")
         store = into.relative_to(self._served.root).as_posix()
-        read = check_plan(self._served, file)
-        if read is None or read.on != "sim" or read.study or read.laws:
-            raise ForbiddenError(
-                "the page runs sweeps of simulations; use `ackclock sweep` for others"
-            )
         known = self._known.get(store)
         going = [one for one in self._known.values() if one.process.poll() is None]
         if known is not None and known in going:
@@ -77,12 +96,11 @@ class Sweeps:
         if len(going) >= _MOST:
             raise BadInput(f"{_MOST} sweeps are under way: wait for one")
         process = subprocess.Popen(
-            [*_TIED, "sweep", str(file), "--out", str(into)],
+            [*_TIED, "sweep", str(self._served.root / plan), "--out", str(into)],
             cwd=self._served.root,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            text=True,
             # An interrupt of the terminal goes to the server, which passes it on.
             start_new_session=True,
         )
@@ -94,13 +112,8 @@ class Sweeps:
         return [self._told(store, one) for store, one in self._known.items()]
 
     def _told(self, store: str, one: _Sweep) -> dict[str, Any]:
-        code = one.process.poll()
-        if code is not None and one.errors is None:
-            said = one.process.communicate()[1].strip().splitlines()
-            one.errors = said[-1] if said and code != 0 and not one.stopped else ""
-        return {
-            "store": store, "plan": one.plan, "running": code is None, "error": one.errors or None,
-        }  # fmt: skip
+        running = one.process.poll() is None
+        return {"store": store, "plan": one.plan, "running": running, "error": one.error()}
 
     def cancel(self, store: str) -> bool:
         """End a sweep; return False if there is none. What is finished stays in the store."""
@@ -121,7 +134,22 @@ class Sweeps:
 _FILES = ("file", "series", "quantiles", "times_ms", "delays_ms", "bytes")
 
 
-def check_plan(served: Served, file: Path) -> Plan | None:
+def expect_runnable(served: Served, name: str) -> None:
+    """Refuse a plan that the page does not run.
+
+    Raises
+    ------
+    BadInput
+        It is none.
+    ForbiddenError
+        It asks for more than simulations.
+    """
+    read = check_plan(served, name)
+    if read is None or read.on != "sim" or read.study or read.laws:
+        raise ForbiddenError("the page runs sweeps of simulations; use `ackclock sweep` for others")
+
+
+def check_plan(served: Served, name: str) -> Plan | None:
     """Return a plan, and refuse one that would read files outside of the folder; of a study none.
 
     Raises
@@ -131,7 +159,8 @@ def check_plan(served: Served, file: Path) -> Plan | None:
     ForbiddenError
         It names such a file, or could.
     """
-    text = served.text(file.relative_to(served.root).as_posix())
+    text = served.text(name)
+    file = served.root / name
     try:
         plan = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -144,10 +173,10 @@ def check_plan(served: Served, file: Path) -> Plan | None:
     scenario = plan.get("scenario")
     folder = file.parent
     if isinstance(scenario, str):
-        beside = file.parent.relative_to(served.root) / scenario
-        path = served.inside(str(beside))
-        folder = path.parent
-        asked = {"file": path.name, "text": served.text(path.relative_to(served.root).as_posix())}
+        # Without links, a name means what it spells.
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(name), scenario))
+        asked = {"file": posixpath.basename(beside), "text": served.text(beside)}
+        folder = (served.root / beside).parent
     else:
         asked = {"file": "scenario.json", "text": json.dumps(scenario)}
     answer = _core.answer(json.dumps({"do": "read", "text": asked}), str(folder))
@@ -157,10 +186,7 @@ def check_plan(served: Served, file: Path) -> Plan | None:
         raise BadInput(error)
     from ackclock.sweeps import Plan  # noqa: PLC0415 - takes half a second
 
-    try:
-        read = Plan.from_file(file)
-    except BadInput as error:
-        raise BadInput(str(error).replace(f"{served.root}/", "")) from None
+    read = Plan.from_text(text.encode(), file)
     settings = (
         each for axis in read.axes for label in axis.levels or () for each in axis.settings(label)
     )
@@ -189,7 +215,7 @@ def _has_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)

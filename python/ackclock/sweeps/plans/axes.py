@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -13,7 +14,7 @@ from ackclock.base.errors import BadInput
 from ackclock.base.nearest import nearest
 from ackclock.scenario.table import of_type
 
-__all__ = ["Axis", "Label", "Range", "numbers", "read_axis"]
+__all__ = ["Axis", "Label", "Range", "numbers", "read_axis", "size_of"]
 
 #: A value as it stands in tables.
 Label: TypeAlias = str | int | float | bool
@@ -174,6 +175,32 @@ def read_axis(name: str, value: object) -> Axis:
     return _of_range(name, keys, table, where)
 
 
+def size_of(value: object) -> int:
+    """Return how many levels an axis has, before any is made; 0 of one that is sampled.
+
+    Of what is no axis, which :func:`read_axis` refuses, it is 1.
+    """
+    if isinstance(value, list | tuple):
+        return len(cast("Sequence[Any]", value))
+    table = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    for word in ("cases", "values"):
+        if word in table:
+            return len(table[word]) if isinstance(table[word], Sized) else 1
+    if "count" in table:
+        return table["count"] if isinstance(table["count"], int) else 1
+    if "step" not in table:
+        return 0 if "from" in table and "to" in table else 1
+    with suppress(BadInput):
+        low, high, step = (_quantity(table[word], word)[0] for word in ("from", "to", "step"))
+        return _steps(low, high, step) + 1 if step > 0 and high > low else 1
+    return 1
+
+
+def _steps(low: float, high: float, step: float) -> int:
+    """Return the number of steps between two bounds; of more than anybody runs, a bound."""
+    return math.floor(min((high - low) / step * (1 + 1e-12), 1e18))
+
+
 def _alone(table: Mapping[str, Any], word: str, where: str) -> None:
     for other in table:
         if other not in {word, "key"}:
@@ -254,7 +281,7 @@ def _stepped(between: Range, table: Mapping[str, Any], where: str) -> tuple[Labe
     step, unit = _quantity(table["step"], f"{where}.step")
     if unit != between.unit or not step > 0:
         raise BadInput(f"{where}.step: expected a length above 0 in `{between.unit or 'no unit'}`")
-    count = math.floor((between.high - between.low) / step * (1 + 1e-12))
+    count = _steps(between.low, between.high, step)
     if count >= _MOST_LEVELS:
         raise BadInput(f"{where}.step: {count:,} values, more than {_MOST_LEVELS:,}")
     return tuple(between.label(between.low + n * step) for n in range(count + 1))

@@ -18,7 +18,7 @@ from ackclock.runs import identity
 from ackclock.sweeps.plans.axes import Axis, Label, numbers
 from ackclock.sweeps.plans.expressions import Expression
 from ackclock.sweeps.plans.keys import Steps, place_of, put
-from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.plans.plan import Plan, expect_few
 
 __all__ = ["Cells", "Row", "about", "keys_of"]
 
@@ -28,7 +28,6 @@ Row = Mapping[str, Any]
 _KINDS: Mapping[type, Any] = {
     str: pl.String, bool: pl.Boolean, int: pl.Int64, float: pl.Float64
 }  # fmt: skip
-_MOST_CELLS = 50_000_000
 #: Scenarios whose hashes are taken at once.
 _AT_ONCE = 2000
 #: Settings with which a level that is refused by itself is tried.
@@ -62,9 +61,7 @@ class Cells:
         settings = where(_settings(plan), plan.where)
         if settings.is_empty():
             raise BadInput("where: no setting meets all conditions")
-        count = settings.height * len(plan.seeds)
-        if count > _MOST_CELLS:
-            raise BadInput(f"plan: {count:,} cells, more than {_MOST_CELLS:,}")
+        expect_few(settings.height * len(plan.seeds))
         seeds = pl.DataFrame({"seed": pl.Series(plan.seeds, dtype=pl.UInt64)})
         crossed = settings.join(seeds, how="cross", maintain_order="left_right")
         return crossed.drop("", strict=False).with_row_index("cell")
@@ -197,8 +194,7 @@ def _settings(plan: Plan) -> pl.DataFrame:
     size = plan.samples or 1
     for axis in plan.axes:
         size *= len(axis.levels or (0,))
-    if size > _MOST_CELLS:
-        raise BadInput(f"plan: {size:,} settings, more than {_MOST_CELLS:,}")
+    expect_few(size)
     for axis in plan.axes:
         if axis.levels is not None:
             found = found.join(

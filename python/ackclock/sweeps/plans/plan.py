@@ -20,9 +20,9 @@ from ackclock.base.words import SUBSTRATES, Substrate
 from ackclock.runs.run import TABLES
 from ackclock.scenario.scenario import Scenario
 from ackclock.scenario.table import of_type
-from ackclock.sweeps.plans.axes import Axis, numbers, read_axis
+from ackclock.sweeps.plans.axes import Axis, numbers, read_axis, size_of
 
-__all__ = ["DEFAULT_VALUES", "Limits", "Plan"]
+__all__ = ["DEFAULT_VALUES", "MOST_CELLS", "Limits", "Plan", "expect_few"]
 
 #: The values that are kept where a plan names none.
 DEFAULT_VALUES: Mapping[str, str] = {
@@ -40,7 +40,8 @@ _KEYS = (
     *("measure", "keep", "limits", "search", "study"),
 )
 _LIMITS = ("time", "memory", "events")
-_MOST_SEEDS = 10_000_000
+#: The most cells of a plan: their table takes 2 GB, their hashes five minutes of a core.
+MOST_CELLS = 10_000_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -144,14 +145,29 @@ class Plan:
         """
         path = Path(path)
         try:
-            text = path.read_bytes().decode()
-            table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+            content = path.read_bytes()
         except FileNotFoundError:
             raise BadInput(f"{path}: no such file, expected a plan (.toml or .json)") from None
         except OSError as error:
             raise BadInput(f"{path}: {error.strerror}") from None
+        return cls.from_text(content, path)
+
+    @classmethod
+    def from_text(cls, content: bytes, path: Path) -> Self:
+        """Return the plan that a file at ``path`` holds, which was read.
+
+        Raises
+        ------
+        BadInput
+            The first key that cannot be used.
+        """
+        try:
+            text = content.decode()
+            table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
         except UnicodeDecodeError:
             raise BadInput(f"{path}: no text in UTF-8, expected a plan (.toml or .json)") from None
+        except RecursionError:
+            raise BadInput(f"{path}: tables within tables, deeper than a plan has") from None
         except ValueError as error:
             raise BadInput(f"{path}: {' '.join(str(error).split())}") from None
         try:
@@ -179,6 +195,7 @@ class Plan:
         if not isinstance(axes, Mapping):
             raise BadInput(f"axes: found {of_type(axes)}, expected a table with an axis a key")
         given = cast("Mapping[str, object]", axes)
+        _expect_few(given, table)
         made = cls(
             scenario=scenario,
             axes=tuple(read_axis(name, value) for name, value in given.items()),
@@ -336,12 +353,38 @@ def _seeds(value: object, scenario: Mapping[str, Any]) -> tuple[int, ...]:
             raise BadInput("seeds: expected seeds below 2^64, each of them once")
         return tuple(seeds)
     count = _count(value, "seeds")
-    if not 1 <= count <= _MOST_SEEDS:
-        most = f"{_MOST_SEEDS:,}"
+    if not 1 <= count <= MOST_CELLS:
+        most = f"{MOST_CELLS:,}"
         raise BadInput(f"seeds: expected a number of seeds, from 1 to {most}, or a list of them")
     first = scenario.get("seed", 0)
     first = first if isinstance(first, int) else 0
     return tuple(range(first, first + count))
+
+
+def expect_few(cells: int) -> None:
+    """Refuse more cells than a plan may have, by their number.
+
+    Raises
+    ------
+    BadInput
+        There are more.
+    """
+    if cells > MOST_CELLS:
+        raise BadInput(f"plan: {cells:,} cells, expected {MOST_CELLS:,} at most")
+
+
+def _expect_few(axes: Mapping[str, object], table: Mapping[str, Any]) -> None:
+    """Refuse a plan of too many cells by what is written, before any is made."""
+    sizes = [size_of(value) for value in axes.values()]
+    seeds, samples = table.get("seeds", 1), table.get("samples", 0)
+    if 0 in sizes:
+        sizes = [*filter(None, sizes), samples if isinstance(samples, int) else 1]
+    seeds = len(cast("Sequence[object]", seeds)) if isinstance(seeds, list | tuple) else seeds
+    count = seeds if isinstance(seeds, int) else 1
+    # The product of thousands of sizes is a number of thousands of digits.
+    for size in sizes:
+        count = min(count * max(size, 1), 10**18)
+    expect_few(count)
 
 
 def _values(value: object) -> Mapping[str, str]:

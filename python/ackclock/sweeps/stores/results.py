@@ -359,6 +359,9 @@ def _with_means(
     return f"{title} ({told})" if title else told.capitalize()
 
 
-def results(path: str | os.PathLike[str]) -> SweepResults:
-    """Return the results in the store of a sweep; see :func:`ackclock.results`."""
-    return SweepResults(Store(path))
+def results(path: str | os.PathLike[str], most_bytes: int | None = None) -> SweepResults:
+    """Return the results in the store of a sweep; see :func:`ackclock.results`.
+
+    A table that takes more than ``most_bytes`` of memory is refused; None: all of the machine.
+    """
+    return SweepResults(Store(path, most_bytes))

@@ -25,12 +25,14 @@ from typing import Self
 
 import polars as pl
 
+from ackclock.base.below import Below
 from ackclock.base.errors import BadInput
 from ackclock.base.writing import Folder, is_there, write_file
 from ackclock.report.tables import parquet
 from ackclock.runs import identity
 from ackclock.sweeps.plans.cells import Cells, about, first_line
 from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.stores.footers import read_bytes_of
 from ackclock.sweeps.tasks.blocks import Part
 
 __all__ = ["FINISHED", "Store", "Writer"]
@@ -53,6 +55,8 @@ class Store:
     ----------
     path
         Its folder.
+    most_bytes
+        The memory that a table of it may take, by the footers of its files.
 
     Raises
     ------
@@ -60,14 +64,17 @@ class Store:
         There is no store.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], most_bytes: int | None = None) -> None:
         self.path = Path(path)
-        if not (self.path / "plan.json").is_file():
+        self._most_bytes = most_bytes or _memory_bytes()
+        #: Every file of the store is opened here: a store may come from anybody.
+        self._below = Below(self.path)
+        if not self._below.is_file("plan.json"):
             raise BadInput(f"{self.path}: no store of a sweep, expected a folder with a plan.json")
 
     def plan(self) -> Plan:
         """Return the plan that was run last."""
-        return Plan.from_file(self.path / "plan.json")
+        return Plan.from_text(self._below.read("plan.json"), self.path / "plan.json")
 
     def index(self, plan: Plan) -> pl.DataFrame:
         """Return the cells of a plan: ``cell``, ``key``, a column an axis, ``seed``.
@@ -77,7 +84,12 @@ class Store:
         BadInput
             The plan was not run here.
         """
-        found = sorted((self.path / "plans").glob(f"{plan.digest}-*.parquet"), key=_age)
+        found = [
+            f"plans/{name}"
+            for name in self._parts_in("plans")
+            if name.startswith(f"{plan.digest}-")
+        ]
+        found.sort(key=self._age)
         if not found and plan.study:
             raise BadInput(
                 f"{self.path}: the search of readings has not ended; "
@@ -85,28 +97,102 @@ class Store:
             )
         if not found:
             raise BadInput(f"{self.path}: this plan was not run here")
-        return _read_file(found[-1])
+        return self._read_file(found[-1])
 
     def rows(self) -> pl.DataFrame:
         """Return a row a cell of every plan and build: one that came to its end, if any did."""
-        frame = self._read(lambda: _cells_of(_parts(self.path / "cells")))
+        frame = self._read(lambda: self._cells_of(self.parts()))
         if frame is None:
             return pl.DataFrame(schema={"key": pl.String, "status": pl.String, "reason": pl.String})
         return frame
 
     def table(self, name: str) -> pl.DataFrame | None:
         """Return the rows of a kept table, of cells that are there; None if it was not kept."""
-        folder = self.path / "tables" / name
-        return self._read(lambda: _rows_of_cells(_parts(folder), _parts(self.path / "cells")))
+        if name not in self.names():
+            return None
+        return self._read(lambda: self._rows_of_cells(self._parts(f"tables/{name}"), self.parts()))
 
     def names(self) -> list[str]:
         """Return the names of tables that were kept."""
-        folder = self.path / "tables"
-        return sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+        return self._below.names("tables")
 
-    def parts(self) -> list[Path]:
-        """Return the parts of the data set of cells."""
-        return _parts(self.path / "cells")
+    def parts(self) -> list[str]:
+        """Return the parts of the data set of cells, by their names below the store."""
+        return self._parts("cells")
+
+    def _parts(self, folder: str) -> list[str]:
+        """Return the parts in a folder, and in the folders of builds below it."""
+        inner = [f"{folder}/{name}" for name in self._below.names(folder) if "=" in name]
+        return [f"{each}/{name}" for each in [folder, *inner] for name in self._parts_in(each)]
+
+    def _parts_in(self, folder: str) -> list[str]:
+        """Return the names of the parts in a folder; a dot first is an unfinished file's."""
+        names = self._below.names(folder)
+        return [name for name in names if name.endswith(".parquet") and not name.startswith(".")]
+
+    def _age(self, name: str) -> tuple[int, str]:
+        about = self._below.about(name)
+        return (0 if about is None else about.st_mtime_ns), name
+
+    def _read_file(self, name: str, columns: list[str] | None = None) -> pl.DataFrame:
+        """Return a file of the store; one that was damaged after it was written is told by name."""
+        return self._read_bounded(name, self._most_bytes, columns)[0]
+
+    def _read_bounded(
+        self, name: str, left: int, columns: list[str] | None = None
+    ) -> tuple[pl.DataFrame, int]:
+        """Return a file that takes ``left`` bytes at most, and what it leaves of them."""
+        path = self.path / name
+        with self._below.opened(name) as file:
+            left -= read_bytes_of(file, str(path))
+            if left < 0:
+                raise BadInput(
+                    f"{path}: this file and those before it take more than {self._most_bytes:,} "
+                    "bytes of memory"
+                )
+            try:
+                return pl.read_parquet(file, columns=columns, hive_partitioning=False), left
+            except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+                raise BadInput(
+                    f"{path}: cannot be read as Parquet ({first_line(error)}); without the file "
+                    "its cells are run again"
+                ) from None
+
+    def _read_parts(self, parts: Sequence[str], *, named: bool = False) -> pl.DataFrame | None:
+        """Return the rows of parts, whose columns may differ, in the order of the parts."""
+        frames: list[pl.DataFrame] = []
+        left = self._most_bytes
+        for part in parts:
+            frame, left = self._read_bounded(part, left)
+            frames.append(frame)
+        if named:
+            frames = [
+                frame.with_columns(part=pl.lit(_last(part)))
+                for frame, part in zip(frames, parts, strict=True)
+            ]
+        return pl.concat(frames, how="diagonal_relaxed") if frames else None
+
+    def _cells_of(self, parts: Sequence[str], *, named: bool = False) -> pl.DataFrame | None:
+        """Return a row a cell, in the order of their hashes: one that came to its end, if any."""
+        frame = self._read_parts(parts, named=named)
+        if frame is None:
+            return None
+        worse = pl.col("status").is_in(FINISHED).not_()
+        return frame.sort("key", worse, maintain_order=True).unique(
+            "key", keep="first", maintain_order=True
+        )
+
+    def _rows_of_cells(self, tables: Sequence[str], cells: Sequence[str]) -> pl.DataFrame | None:
+        """Return the rows of a kept table: of each cell those of the part that its row is of."""
+        whole = {_last(part) for part in cells}
+        rows = self._read_parts([part for part in tables if _last(part) in whole], named=True)
+        known = self._cells_of(cells, named=True)
+        if rows is None or known is None:
+            return None
+        known = known.select("key", "part")
+        return known.join(rows, on=["key", "part"], how="inner", maintain_order="left_right").drop(
+            "part"
+        )
 
     def _read(self, read: Callable[[], pl.DataFrame | None]) -> pl.DataFrame | None:
         """Return what ``read`` does; again where another process has brought parts together."""
@@ -127,30 +213,42 @@ class Store:
             for order in _ORDERS:
                 if (str(self.path.resolve()), order) in _TAKEN:
                     raise BadInput(f"{self.path}: a sweep is writing into this store")
-                held.enter_context(Folder(self.path / "writers" / order))
+                held.enter_context(Folder(self._below.path(f"writers/{order}")))
             return self._compact()
 
     def _compact(self) -> int:
         count = 0
-        cells = self.path / "cells"
-        for folder in sorted(cells.iterdir()) if cells.is_dir() else []:
-            parts = _parts(folder)
+        for build in self._below.names("cells"):
+            parts = [f"cells/{build}/{name}" for name in self._parts_in(f"cells/{build}")]
             if len(parts) < 2:
                 continue
             count += len(parts)
-            frame = _cells_of(parts)
+            frame = self._cells_of(parts)
             assert frame is not None  # noqa: S101 - there are parts
             name = _name(frame["key"].to_list())
-            below = [self.path / "tables" / table / folder.name for table in self.names()]
+            below = [f"tables/{table}/{build}" for table in self.names()]
             for kept in below:
-                rows = _rows_of_cells(_parts(kept), parts)
+                rows = self._rows_of_cells(
+                    [f"{kept}/{part}" for part in self._parts_in(kept)], parts
+                )
                 if rows is not None:
-                    write_file(kept / name, parquet(rows, {}))
-            write_file(folder / name, parquet(frame, _about(parts[0])))
-            for each in [folder, *below]:
-                if each.is_dir():
-                    _remove(each, [part.name for part in _parts(each) if part.name != name])
+                    self._write(f"{kept}/{name}", parquet(rows, {}))
+            self._write(f"cells/{build}/{name}", parquet(frame, self._about(parts[0])))
+            for folder in [f"cells/{build}", *below]:
+                gone = [part for part in self._parts_in(folder) if part != name]
+                if self._below.is_folder(folder):
+                    _remove(self._below.path(folder), gone)
         return count
+
+    def _about(self, part: str) -> dict[str, str]:
+        """Return what a part says of itself."""
+        with self._below.opened(part) as file:
+            found = pl.read_parquet_metadata(file)
+        return {key: text for key, text in found.items() if key.startswith("ackclock.")}
+
+    def _write(self, name: str, content: str | bytes) -> None:
+        """Write a file of the store, whose folders are made if they are not there."""
+        write_file(self._below.path(name), content, make_folder=True)
 
 
 class Writer(Store):
@@ -166,18 +264,21 @@ class Writer(Store):
 
     def __init__(self, path: str | os.PathLike[str], plan: Plan) -> None:
         self.path = Path(path)
+        self._most_bytes = _memory_bytes()
+        self._below = Below(self.path)
         self._plan = plan
         self._core = identity.rules_id()
-        self._folder = self.path / "cells" / f"core={self._core}"
+        self._folder = f"cells/core={self._core}"
         self._known: set[str] = set()
         self._finished: set[str] = set()
         self._held = ExitStack()
         self.order = self._enter()
         # The files that killed runs have left go; another writer may be at work there.
-        with suppress(BadInput), Folder(self._folder):
+        folder = self._below.path(self._folder)
+        with suppress(BadInput), Folder(folder):
             pass
         for name in ("plan.json", f"plans/{plan.digest}.json"):
-            write_file(self.path / name, plan.to_json() + "\n", make_folder=True)
+            self._write(name, plan.to_json() + "\n")
 
     def __enter__(self) -> Self:
         """Return the store, which is closed in the end."""
@@ -199,15 +300,16 @@ class Writer(Store):
             mine = (str(self.path.resolve()), order)
             if mine in _TAKEN:
                 continue
+            place = self._below.path(f"writers/{order}")
             with suppress(BadInput):
-                self._held.enter_context(Folder(self.path / "writers" / order))
+                self._held.enter_context(Folder(place))
                 _TAKEN.add(mine)
                 self._held.callback(_TAKEN.discard, mine)
                 return order
         return "shuffled"
 
-    def _index_path(self) -> Path:
-        """Return the place of the plan's cells with their keys, which the same things decide."""
+    def _index(self) -> str:
+        """Return the name of the index of the plan, which all decides that decides its keys."""
         plan = self._plan
         decided = identity.digest(
             [
@@ -217,30 +319,30 @@ class Writer(Store):
                 *identity.files_in(plan.to_dict()),
             ]
         )
-        return self.path / "plans" / f"{plan.digest}-{self._core}-{decided[:8]}.parquet"
+        return f"plans/{plan.digest}-{self._core}-{decided[:8]}.parquet"
 
     def keys(self, cells: Cells, told: object = None) -> pl.DataFrame:
         """Return the cells of the plan with their hashes, which are kept beside it."""
-        path = self._index_path()
-        if path.is_file():
+        name = self._index()
+        if self._below.is_file(name):
             # The newest index of a plan is the one that is read.
-            os.utime(path)
-            return _read_file(path)
+            os.utime(self._below.path(name), follow_symlinks=False)
+            return self._read_file(name)
         keys = cells.keys(told)  # type: ignore[arg-type]
         frame = cells.frame.with_columns(keys)
         frame = frame.select("cell", "key", pl.exclude("cell", "key"))
-        write_file(path, parquet(frame, {}), make_folder=True)
+        self._write(name, parquet(frame, {}))
         return frame
 
     def keep_index(self, frame: pl.DataFrame) -> None:
         """Keep the cells that a search has tried, with their hashes, as those of the plan."""
-        path = self._index_path()
-        if path.is_file():
-            known = _read_file(path).drop("cell")
+        name = self._index()
+        if self._below.is_file(name):
+            known = self._read_file(name).drop("cell")
             frame = pl.concat([known, frame.select(known.columns)])
             frame = frame.unique("key", keep="first", maintain_order=True)
         frame = frame.with_row_index("cell").select("cell", "key", pl.exclude("cell", "key"))
-        write_file(path, parquet(frame, {}), make_folder=True)
+        self._write(name, parquet(frame, {}))
 
     def finished(self, *, retry: bool = False) -> set[str]:
         """Return the hashes of cells that need not be run: other writers' are seen, too.
@@ -248,9 +350,9 @@ class Writer(Store):
         With ``retry`` those that failed or came to a limit are not among them.
         """
         # A list of names is cheap: this is asked at each block, of stores with thousands of parts.
-        for name in sorted(_names(self._folder) - self._known):
+        for name in sorted(set(self._parts_in(self._folder)) - self._known):
             try:
-                rows = _read_file(self._folder / name, ["key", "status"])
+                rows = self._read_file(f"{self._folder}/{name}", ["key", "status"])
             except FileNotFoundError:
                 continue
             self._known.add(name)
@@ -262,83 +364,21 @@ class Writer(Store):
     def add(self, part: Part) -> None:
         """Write the results of a block: its tables first, and then its cells."""
         name = _name(part.keys)
-        core = self._folder.name
+        core = _last(self._folder)
         for table, content in part.files.items():
             if table != "cells":
-                path = self.path / "tables" / table / core / name
-                write_file(path, content, make_folder=True)
-        write_file(self._folder / name, part.files["cells"], make_folder=True)
+                self._write(f"tables/{table}/{core}/{name}", content)
+        self._write(f"{self._folder}/{name}", part.files["cells"])
         self._known.add(name)
         self._finished.update(part.keys)
 
 
-def _read_file(path: Path, columns: list[str] | None = None) -> pl.DataFrame:
-    """Return a file of the store; one that was damaged after it was written is told by its name."""
-    try:
-        return pl.read_parquet(path, columns=columns, hive_partitioning=False)
-    except FileNotFoundError:
-        if path.is_symlink():
-            raise BadInput(f"{path}: leads to no file") from None
-        raise
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise BadInput(
-            f"{path}: cannot be read as Parquet ({first_line(error)}); without the file its cells "
-            "are run again"
-        ) from None
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _read_parts(parts: Sequence[Path], *, named: bool = False) -> pl.DataFrame | None:
-    """Return the rows of parts, whose columns may differ, in the order of the parts."""
-    frames = [_read_file(part) for part in parts]
-    if named:
-        frames = [
-            frame.with_columns(part=pl.lit(part.name))
-            for frame, part in zip(frames, parts, strict=True)
-        ]
-    return pl.concat(frames, how="diagonal_relaxed") if frames else None
-
-
-def _cells_of(parts: Sequence[Path], *, named: bool = False) -> pl.DataFrame | None:
-    """Return a row a cell, in the order of their hashes: one that came to its end, if any did."""
-    frame = _read_parts(parts, named=named)
-    if frame is None:
-        return None
-    worse = pl.col("status").is_in(FINISHED).not_()
-    return frame.sort("key", worse, maintain_order=True).unique(
-        "key", keep="first", maintain_order=True
-    )
-
-
-def _rows_of_cells(tables: Sequence[Path], cells: Sequence[Path]) -> pl.DataFrame | None:
-    """Return the rows of a kept table: of each cell those of the part that its row is of."""
-    whole = {part.name for part in cells}
-    rows = _read_parts([part for part in tables if part.name in whole], named=True)
-    known = _cells_of(cells, named=True)
-    if rows is None or known is None:
-        return None
-    known = known.select("key", "part")
-    return known.join(rows, on=["key", "part"], how="inner", maintain_order="left_right").drop(
-        "part"
-    )
-
-
-def _parts(folder: Path) -> list[Path]:
-    """Return the parts in a folder, and in the folders of builds below it."""
-    if not folder.is_dir():
-        return []
-    folders = [folder, *sorted(each for each in folder.iterdir() if each.is_dir())]
-    return [each / name for each in folders for name in sorted(_names(each))]
-
-
-def _names(folder: Path) -> set[str]:
-    """Return the names of the parts in a folder; a dot first is an unfinished file's."""
-    try:
-        names = os.listdir(folder)  # noqa: PTH208 - a path object a part takes long
-    except FileNotFoundError:
-        return set()
-    except OSError as error:
-        raise BadInput(f"{folder}: cannot be read ({error.strerror})") from None
-    return {name for name in names if name.endswith(".parquet") and not name.startswith(".")}
+def _last(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _try(folder: Path) -> None:
@@ -362,13 +402,3 @@ def _name(keys: Sequence[str]) -> str:
 def _remove(folder: Path, names: Sequence[str]) -> None:
     with Folder(folder) as place:
         place.commit(*names)
-
-
-def _age(path: Path) -> tuple[int, str]:
-    return path.stat().st_mtime_ns, path.name
-
-
-def _about(part: Path) -> dict[str, str]:
-    """Return what a part says of itself."""
-    found = pl.read_parquet_metadata(part)
-    return {key: text for key, text in found.items() if key.startswith("ackclock.")}
