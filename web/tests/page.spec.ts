@@ -38,7 +38,7 @@ test("a link carries the scenario and the run over which it is laid", async ({ p
   await visit(other, page.url());
   expect(await other.locator("#result").textContent()).toBe(numbers);
   await expect(other.locator("#text")).toHaveValue(await page.locator("#text").inputValue());
-  await expect(other.locator("#keep")).toHaveText("Remove the dashed run");
+  await expect(other.locator("#keep")).toHaveText("Remove the run kept");
 });
 
 test("a damaged link is told, and the page is as it is without one", async ({ page }) => {
@@ -113,7 +113,7 @@ test("two runs are laid over each other", async ({ page }) => {
   await page.locator("#keep").click();
   await page.locator("#slot-0-growth").selectOption({ label: "newreno" });
   await settled(page);
-  await expect(page.locator(".u-legend").first()).toContainText("file: cwnd (before)");
+  await expect(page.locator(".u-legend").first()).toContainText("file: cwnd (run kept)");
 });
 
 test("segments are stepped through with their reasons", async ({ page }) => {
@@ -157,7 +157,7 @@ test("files are downloaded", async ({ page }) => {
       expect(text).toContain(">file: ssthresh</text>");
       expect(text).toContain(">Goodput (Mbit/s)</text>");
       // The threshold has dashes of its own, and the last time ends where the drawing does.
-      expect(text).toContain('stroke-dasharray="2 3"');
+      expect(text).toContain('stroke-dasharray="2 8"');
       expect(text).toMatch(/text-anchor="end">\d+ s</);
     }
   }
