@@ -44,12 +44,15 @@ export interface Telling {
   marks?: Mark[];
   /** What the run and the one kept are called. */
   runs?: [string, string];
-  language?: string;
+  /** How a chart is called, and the time. */
+  chart?: string;
+  time?: string;
   /** How a line is told to those who do not see it, and how a number is written in that. */
   series?: string;
   write?: (value: number) => string;
 }
 
+const CHART = "{title} in {unit} over time. Arrow keys move, plus and minus zoom, Home shows all.";
 const SERIES = "{label}: {first} at first, at most {most} at {at} s, {last} at the end";
 
 /** A line in words, from its values between two moments; "" if it has none there. */
@@ -75,7 +78,11 @@ function told(series: Series, label: string, from: number, to: number, how: Tell
     at: write(at),
     last: write(last),
   };
-  return `${(how.series ?? SERIES).replace(/\{(\w+)\}/g, (_, name: string) => words[name] ?? "")}.`;
+  return `${filled(how.series ?? SERIES, words)}.`;
+}
+
+function filled(text: string, words: Record<string, string>): string {
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => words[name] ?? "");
 }
 
 /** A flow's or a link's colour, the same in every chart. */
@@ -192,7 +199,7 @@ export class Charts {
       class: "chart",
       tabindex: 0,
       role: "group",
-      "aria-label": `${panel.title} in ${panel.unit} over time. Arrow keys move, plus and minus zoom, Home shows all.`,
+      "aria-label": filled(this.telling.chart ?? CHART, { title: panel.title, unit: panel.unit }),
     });
     const caption = el(
       "p",
@@ -215,7 +222,10 @@ export class Charts {
           { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => tidy(tick)) },
         ],
         series: [
-          { label: "time", value: (_, value) => (value === null ? "–" : `${tidy(value)} s`) },
+          {
+            label: this.telling.time ?? "time",
+            value: (_, value) => (value === null ? "–" : `${tidy(value)} s`),
+          },
           ...lines.map((line) => line.shown),
         ],
         cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false } },

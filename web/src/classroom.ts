@@ -2,7 +2,7 @@
 
 import { Charts } from "./charts";
 import type { Run } from "./core";
-import { el } from "./dom";
+import { el, rich } from "./dom";
 import {
   besideOf,
   evaluate,
@@ -246,7 +246,7 @@ export class Classroom {
       this.hooks.answered(lesson, first, second);
       this.bring();
     } catch (error) {
-      status.textContent = (error as Error).message;
+      status.replaceChildren(...rich((error as Error).message));
       button.disabled = false;
     }
   }
@@ -320,7 +320,8 @@ export class Classroom {
       span: [from, to],
       marks: moments.flatMap((at, n) => (at === undefined ? [] : [{ at, text: String(n + 1) }])),
       ...(texts.runs ? { runs: texts.runs } : {}),
-      language: this.language,
+      chart: this.word("chart"),
+      time: this.word("time"),
       series: this.word("series"),
       write: (value) => written(value, this.language),
     });

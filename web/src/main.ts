@@ -18,7 +18,7 @@ import {
   type Tree,
   tableOf,
 } from "./core";
-import { el } from "./dom";
+import { el, rich } from "./dom";
 import { csv, type Drawn, drawing, png, save, stem } from "./download";
 import { Editor } from "./editor";
 import { FolderView } from "./folder";
@@ -119,7 +119,7 @@ class Page {
     this.server &&
     new FolderView(this.server, {
       scenario: (name, text) => {
-        this.status.textContent = `The scenario ${name}`;
+        this.says(`The scenario ${name}`);
         this.classroom.open(undefined);
         this.load(text, name);
       },
@@ -129,11 +129,9 @@ class Page {
         this.segmentsOf = "";
         this.look("segments");
         this.sequence.show(undefined, readSegments(bytes));
-        this.status.textContent = `The segments of ${name}`;
+        this.says(`The segments of ${name}`);
       },
-      says: (text) => {
-        this.status.textContent = text;
-      },
+      says: (text) => this.says(text),
     });
 
   async start(root: HTMLElement): Promise<void> {
@@ -373,8 +371,9 @@ class Page {
         this.path.replaceChildren(draw(read.tree as Tree));
         if (this.server && this.on.value === "live" && !asked && !wanted.id) {
           document.body.classList.add("stale");
-          this.status.textContent =
-            'A run on real packets takes its time: press Run. Flows of the kernel have profile = "linux".';
+          this.says(
+            'A run on real packets takes its time: press Run. Flows of the kernel have profile = "linux".',
+          );
           continue;
         }
         const run = readRun(await this.answer(written, wanted.id));
@@ -383,7 +382,7 @@ class Page {
         const took = performance.now() - this.began;
         this.shown = { text, run, panels: panels(run) };
         if (shares(location.hash)) await this.keepAddress();
-        this.status.textContent = this.said(run, took);
+        this.says(this.said(run, took));
         document.body.classList.remove("stale");
         this.fill();
       } catch (error) {
@@ -391,14 +390,14 @@ class Page {
         if (this.classroom.asks) return;
         if (error instanceof Gone) {
           document.body.classList.add("stale");
-          this.status.textContent = error.message;
+          this.says(error.message);
         } else if (error.message !== "interrupted") {
           this.editor.blame(error.message);
           document.body.classList.add("stale");
-          this.status.textContent = "These results are those of the last text that could be run.";
+          this.says("These results are those of the last text that could be run.");
         } else if (this.server) {
           document.body.classList.add("stale");
-          this.status.textContent = "The run was stopped.";
+          this.says("The run was stopped.");
         }
       }
     }
@@ -454,7 +453,7 @@ class Page {
     this.charts.clear();
     this.sequence.clear("");
     this.path.replaceChildren();
-    this.status.textContent = "";
+    this.says("");
     this.notice.hidden = true;
     this.capture = "";
     // Its run, or its scenario, is no longer that of the page.
@@ -479,10 +478,13 @@ class Page {
     this.told = told;
     this.progress.hidden = told.state !== "running";
     this.progress.value = told.duration_s > 0 ? told.reached_s / told.duration_s : 0;
-    if (told.state === "running")
-      this.status.textContent = `${told.reached_s.toFixed(1)} of ${told.duration_s} s`;
+    if (told.state === "running") this.says(`${told.reached_s.toFixed(1)} of ${told.duration_s} s`);
     // The run is found again after a reload, and by other tabs.
     history.replaceState(null, "", `#run=${told.id}`);
+  }
+
+  private says(text: string): void {
+    this.status.replaceChildren(...rich(text));
   }
 
   private said(run: Run, took: number): string {
@@ -565,7 +567,7 @@ class Page {
       this.sequence.show(shown.run, segments);
     } catch (error) {
       this.segmentsOf = "";
-      this.status.textContent = (error as Error).message;
+      this.says((error as Error).message);
     }
   }
 
@@ -596,9 +598,9 @@ class Page {
     await this.keepAddress();
     try {
       await navigator.clipboard.writeText(location.href);
-      this.status.textContent = "The link is in the clipboard, and in the address of the page.";
+      this.says("The link is in the clipboard, and in the address of the page.");
     } catch {
-      this.status.textContent = "The link is in the address of the page.";
+      this.says("The link is in the address of the page.");
     }
   }
 
@@ -609,8 +611,11 @@ class Page {
     const shared = await unpack(location.hash);
     this.notice.hidden = shared !== undefined || !shares(location.hash);
     if (!this.notice.hidden) {
-      this.notice.textContent =
-        "The link is damaged, so that its scenario cannot be read: perhaps a part of it is missing. This is another scenario.";
+      this.notice.replaceChildren(
+        ...rich(
+          "The link is damaged, so that its scenario cannot be read: perhaps a part of it is missing. This is another scenario.",
+        ),
+      );
       // The address is not that of what is shown.
       history.replaceState(null, "", location.pathname + location.search);
     }
@@ -670,7 +675,7 @@ class Page {
 
   private async saveCapture(): Promise<void> {
     if (this.isLive) {
-      this.status.textContent = LIVE_SEGMENTS;
+      this.says(LIVE_SEGMENTS);
       return;
     }
     try {
@@ -679,7 +684,7 @@ class Page {
       );
       save(`${link}.pcapng`, data, "application/x-pcapng");
     } catch (error) {
-      this.status.textContent = (error as Error).message;
+      this.says((error as Error).message);
     }
   }
 }
@@ -688,6 +693,10 @@ const root = document.getElementById("app");
 if (root)
   new Page().start(root).catch((error: Error) => {
     root.replaceChildren(
-      el("p", { class: "fault", role: "alert" }, `The page cannot work here: ${error.message}`),
+      el(
+        "p",
+        { class: "fault", role: "alert" },
+        ...rich(`The page cannot work here: ${error.message}`),
+      ),
     );
   });
