@@ -23,6 +23,8 @@ await page.locator("#status").evaluate((element) => {
 });
 await page.screenshot({ path: resolve(root, "docs/images/browser.png") });
 await page.locator("#lessons").selectOption("sack");
+await page.locator("#question input").first().check();
+await page.locator("#judge").click();
 await page.waitForFunction(() => Number(document.body.dataset.runs) > 2);
 await page.locator("#tab-segments").click();
 await page.waitForFunction(() => document.querySelector("#why")?.textContent?.includes("SYN"));

@@ -2,25 +2,87 @@
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { el, style } from "./dom";
+import { el, style, svg } from "./dom";
 import type { Entry, Picture } from "./download";
 import { short } from "./quantity";
 import { type Panel, type Series, thinned } from "./series";
 
 const HEIGHT = 170;
-/** Dashes of a run that another is laid over, and of a second line of a flow. */
-const BEFORE = [6, 4];
-const SECOND = [2, 3];
+/** Milliseconds of rest after which the charts are told in words. */
+const PAUSE = 200;
+/** A dash and the gap behind it, in pixels: of a flow's first line and its second one, now and of the run kept. */
+const DASHES = { now: [12, 4], kept: [6, 4], second: [2, 8], keptSecond: [1, 6] } as const;
 
-/** The dashes of a line; none of a flow's first line. */
-export function dashes(series: Series, before: boolean): number[] {
-  if (before) return BEFORE;
-  return series.label.endsWith(": ssthresh") ? SECOND : [];
+/**
+ * The dashes of a flow's or a link's line; none of the first one's. The dash tells what the line is of and the
+ * dots behind it tell which flow, so that no two lines of a chart differ by colour alone.
+ */
+export function dashes(series: Series, kept: boolean): number[] {
+  const n = series.n % 6;
+  const dots = Array.from({ length: n }, () => [2, 4]).flat();
+  if (series.second) return [...dots, ...(kept ? DASHES.keptSecond : DASHES.second)];
+  if (kept) return [...DASHES.kept, ...dots];
+  return n === 0 ? [] : [...DASHES.now, ...dots];
 }
 
-/** The name of a line in legends. */
-export function labelOf(series: Series, before: boolean): string {
-  return before ? `${series.label} (before)` : series.label;
+/** The name of a line in legends; `runs` are what the run and the one kept are called. */
+export function labelOf(series: Series, kept: boolean, runs = ["", "run kept"]): string {
+  const run = runs[kept ? 1 : 0];
+  return run ? `${series.label} (${run})` : series.label;
+}
+
+/** A moment that a text beside the chart speaks of. */
+interface Mark {
+  at: number;
+  text: string;
+}
+
+/** What a chart tells beyond its lines. */
+export interface Telling {
+  /** The part of the time that is shown. */
+  span?: [number, number];
+  marks?: Mark[];
+  /** What the run and the one kept are called. */
+  runs?: [string, string];
+  /** How a chart is called, and the time. */
+  chart?: string;
+  time?: string;
+  /** How a line is told to those who do not see it, and how a number is written in that. */
+  series?: string;
+  write?: (value: number) => string;
+}
+
+const CHART = "{title} in {unit} over time. Arrow keys move, plus and minus zoom, Home shows all.";
+const SERIES = "{label}: {first} at first, at most {most} at {at} s, {last} at the end";
+
+/** A line in words, from its values between two moments; "" if it has none there. */
+function told(series: Series, label: string, from: number, to: number, how: Telling): string {
+  const { times, values } = series;
+  let [first, most, at, last] = [Number.NaN, Number.NaN, from, Number.NaN];
+  for (let n = 0; n < times.length; n += 1) {
+    const [time, value] = [times[n] ?? 0, values[n] ?? Number.NaN];
+    if (time > to || Number.isNaN(value)) continue;
+    // A value holds until the next one: that of the begin may be of a sample before it.
+    if (time <= from || Number.isNaN(first)) first = value;
+    last = value;
+    if (time < from) continue;
+    if (!(value <= most)) [most, at] = [value, time];
+  }
+  if (!(most >= first)) [most, at] = [first, from];
+  if (Number.isNaN(first)) return "";
+  const write = how.write ?? short;
+  const words: Record<string, string> = {
+    label,
+    first: write(first),
+    most: write(most),
+    at: write(at),
+    last: write(last),
+  };
+  return `${filled(how.series ?? SERIES, words)}.`;
+}
+
+function filled(text: string, words: Record<string, string>): string {
+  return text.replace(/\{(\w+)\}/g, (_, name: string) => words[name] ?? "");
 }
 
 /** A flow's or a link's colour, the same in every chart. */
@@ -39,8 +101,10 @@ export class Charts {
   private from = 0;
   private to = 1;
   private end = 1;
-  private charts: { plot: uPlot; lines: Line[]; panel: string }[] = [];
+  private charts: { plot: uPlot; lines: Line[]; panel: string; words: HTMLElement }[] = [];
+  private telling: Telling = {};
   private drawn = false;
+  private timer = 0;
   private readonly watcher = new ResizeObserver(() => this.resize());
   onZoom: (from: number, to: number) => void = () => {};
 
@@ -48,19 +112,27 @@ export class Charts {
     this.watcher.observe(this.element);
   }
 
-  /** Shows the panels of a run, and dashed those of another over them. */
-  show(now: Panel[], before: Panel[], names: string[], end: number): void {
+  /** Shows the panels of a run, and those of another under them. */
+  show(now: Panel[], before: Panel[], names: string[], end: number, telling: Telling = {}): void {
     const same = end === this.end;
     this.end = end;
-    if (!same || this.charts.length === 0) [this.from, this.to] = [0, end];
-    for (const { plot } of this.charts) plot.destroy();
-    this.element.replaceChildren();
+    if (!same || this.charts.length === 0) [this.from, this.to] = telling.span ?? [0, end];
+    this.telling = telling;
+    this.clear();
     this.charts = now.map((panel) => this.chart(panel, before, names));
     const points = this.charts.flatMap(({ lines }) =>
       lines.map(({ series }) => series.times.length),
     );
     this.element.dataset.points = String(points.reduce((sum, count) => sum + count, 0));
     this.draw();
+  }
+
+  /** Shows nothing. */
+  clear(): void {
+    for (const { plot } of this.charts) plot.destroy();
+    this.charts = [];
+    this.element.replaceChildren();
+    delete this.element.dataset.points;
   }
 
   zoom(from: number, to: number): void {
@@ -99,14 +171,14 @@ export class Charts {
     const add = (series: Series, before: boolean) => {
       const n = Math.max(0, names.indexOf(series.of));
       const dash = dashes(series, before);
-      const label = labelOf(series, before);
+      const label = labelOf(series, before, this.telling.runs);
       lines.push({
         series,
         entry: { label, colour: colour(n), dash },
         shown: {
           label,
           stroke: colour(n),
-          width: dash.length > 0 ? 1 : 1.5,
+          width: before || series.second ? 1.2 : 1.8,
           dash,
           points: { show: false },
           spanGaps: true,
@@ -115,8 +187,8 @@ export class Charts {
         },
       });
     };
-    for (const series of other?.series ?? []) add(series, true);
     for (const series of panel.series) add(series, false);
+    for (const series of other?.series ?? []) add(series, true);
     const axis: uPlot.Axis = {
       stroke: style("--text"),
       grid: { stroke: style("--grid"), width: 1 },
@@ -127,7 +199,7 @@ export class Charts {
       class: "chart",
       tabindex: 0,
       role: "group",
-      "aria-label": `${panel.title} in ${panel.unit} over time. Arrow keys move, plus and minus zoom, Home shows all.`,
+      "aria-label": filled(this.telling.chart ?? CHART, { title: panel.title, unit: panel.unit }),
     });
     const caption = el(
       "p",
@@ -141,17 +213,24 @@ export class Charts {
       {
         width: this.width(),
         height: HEIGHT,
-        scales: { x: { time: false, range: () => [this.from, this.to] }, y: { range: fromZero } },
+        scales: {
+          x: { time: false, range: () => [this.from, this.to] },
+          y: { range: (this.telling.marks ?? []).length > 0 ? withRoom : fromZero },
+        },
         axes: [
           { ...axis, values: (_, ticks) => ticks.map((tick) => `${tidy(tick)} s`) },
           { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => tidy(tick)) },
         ],
         series: [
-          { label: "time", value: (_, value) => (value === null ? "–" : `${tidy(value)} s`) },
+          {
+            label: this.telling.time ?? "time",
+            value: (_, value) => (value === null ? "–" : `${tidy(value)} s`),
+          },
           ...lines.map((line) => line.shown),
         ],
         cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false } },
         hooks: {
+          draw: [(chart) => marked(chart, this.telling.marks ?? [])],
           setSelect: [
             (chart) => {
               const { left, width } = chart.select;
@@ -168,7 +247,16 @@ export class Charts {
       figure,
     );
     this.listen(figure, plot);
-    return { plot, lines, panel: `${panel.title} (${panel.unit})` };
+    // The legend shows the dashes, where the library's own marks show colours alone.
+    figure.querySelectorAll(".u-series .u-marker").forEach((marker, n) => {
+      const entry = lines[n - (lines.length < figure.querySelectorAll(".u-series").length ? 1 : 0)];
+      if (!entry) return;
+      marker.removeAttribute("style");
+      marker.replaceChildren(sample(entry.entry));
+    });
+    const words = el("p", { class: "hidden words" });
+    figure.append(words);
+    return { plot, lines, panel: `${panel.title} (${panel.unit})`, words };
   }
 
   private listen(figure: HTMLElement, plot: uPlot): void {
@@ -207,7 +295,19 @@ export class Charts {
     );
   }
 
+  /** Tells in words what the charts show. */
+  private tell(): void {
+    for (const { lines, words } of this.charts)
+      words.textContent = lines
+        .map(({ series, entry }) => told(series, entry.label, this.from, this.to, this.telling))
+        .filter((text) => text !== "")
+        .join(" ");
+  }
+
   private draw(): void {
+    // Not in each frame of a move: the words go by all points.
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.tell(), PAUSE);
     const bins = Math.max(200, this.width());
     for (const { plot, lines } of this.charts) {
       const parts = lines.map(
@@ -236,11 +336,62 @@ export class Charts {
   }
 }
 
+/** A line of a legend's dashes and colour. */
+function sample(entry: Entry): SVGElement {
+  const line = { x1: 1, x2: 39, y1: 5, y2: 5, stroke: entry.colour, "stroke-width": 2 };
+  return svg(
+    "svg",
+    { width: 40, height: 10, "aria-hidden": "true" },
+    svg("line", { ...line, "stroke-dasharray": entry.dash.join(" ") || null }),
+  );
+}
+
+/** Draws moments as lines with their numbers in circles above, those that are close below one another. */
+function marked(chart: uPlot, marks: Mark[]): void {
+  const { ctx, bbox } = chart;
+  const ratio = uPlot.pxRatio;
+  const radius = 9 * ratio;
+  let last = Number.NEGATIVE_INFINITY;
+  let row = 0;
+  ctx.save();
+  for (const { at, text } of [...marks].sort((a, b) => a.at - b.at)) {
+    const x = chart.valToPos(at, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    row = x - last < 2 * radius ? row + 1 : 0;
+    last = x;
+    const y = bbox.top + radius * (1 + 2.2 * row);
+    ctx.strokeStyle = style("--text");
+    ctx.lineWidth = ratio;
+    ctx.setLineDash([ratio, 3 * ratio]);
+    ctx.beginPath();
+    ctx.moveTo(x, y);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    ctx.fillStyle = style("--text");
+    ctx.beginPath();
+    ctx.arc(x, y, radius, 0, 2 * Math.PI);
+    ctx.fill();
+    ctx.fillStyle = style("--back");
+    ctx.font = `bold ${11 * ratio}px system-ui`;
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.fillText(text, x, y);
+  }
+  ctx.restore();
+}
+
 /** Of several points of one time the last: a chart has one value at a time. */
 function distinct(data: uPlot.AlignedData): uPlot.AlignedData {
   const [times, values] = data as unknown as [number[], (number | null)[]];
   const kept = times.map((_, n) => n).filter((n) => times[n] !== times[n + 1]);
   return [kept.map((n) => times[n]), kept.map((n) => values[n])] as unknown as uPlot.AlignedData;
+}
+
+/** The same, with room for the numbers of marks above the lines. */
+function withRoom(chart: uPlot, low: number | null, high: number | null): [number, number] {
+  const [from, to] = fromZero(chart, low, high);
+  return [from, to * 1.2];
 }
 
 function fromZero(_: uPlot, low: number | null, high: number | null): [number, number] {

@@ -1,7 +1,7 @@
 /** The controls of a scenario: they change its tree, and the text follows. */
 
 import type { Choices, Json, Slot, Tree } from "./core";
-import { el } from "./dom";
+import { el, plain, rich } from "./dom";
 import { parse, rate, short, time } from "./quantity";
 
 interface Slider {
@@ -222,7 +222,7 @@ export class Controls {
     const help = this.kinds.find((each) => each.kind === chosen)?.help ?? "";
     rows.push(
       el("div", { class: "row" }, el("label", { for: "queue" }, "Queue"), select),
-      el("p", { class: "help" }, help),
+      el("p", { class: "help" }, ...rich(help)),
     );
     return rows;
   }
@@ -330,7 +330,7 @@ export class Controls {
         list.replaceChildren(...rest);
         this.focus();
       },
-      (error: Error) => growth.replaceChildren(el("p", { class: "note" }, error.message)),
+      (error: Error) => growth.replaceChildren(el("p", { class: "note" }, ...rich(error.message))),
     );
     return el(
       "fieldset",
@@ -352,7 +352,7 @@ export class Controls {
           value: word.with ?? "",
           selected: word.word === slot.word && word.refused === undefined,
           disabled: word.refused !== undefined,
-          title: word.refused ?? word.help,
+          title: plain(word.refused ?? word.help),
         },
         word.refused === undefined ? word.word : `${word.word} (refused)`,
       ),
@@ -374,14 +374,17 @@ export class Controls {
     const row = el("div", { class: "row" }, el("label", { for: id }, upper(slot.slot)), select);
     const refused = slot.words.filter((word) => word.refused !== undefined);
     const parts: Node[] = [row];
-    if (chosen && chosen.refused === undefined) parts.push(el("p", { class: "help" }, chosen.help));
+    if (chosen && chosen.refused === undefined)
+      parts.push(el("p", { class: "help" }, ...rich(chosen.help)));
     if (refused.length > 0) {
       const reasons = new Map<string, string[]>();
       for (const word of refused) {
         const why = word.refused ?? "";
         reasons.set(why, [...(reasons.get(why) ?? []), word.word]);
       }
-      const items = [...reasons].map(([why, words]) => el("li", {}, `${words.join(", ")}: ${why}`));
+      const items = [...reasons].map(([why, words]) =>
+        el("li", {}, ...rich(`${words.join(", ")}: ${why}`)),
+      );
       parts.push(
         el(
           "details",

@@ -28,6 +28,18 @@ export function svg(tag: string, attributes: Attributes = {}, ...children: Child
   return element;
 }
 
+/** A text of the core for a page: what it writes between backticks is code. */
+export function rich(text: string): Node[] {
+  return text.split(/`([^`]*)`/).map((part, n) => {
+    return n % 2 === 1 ? el("code", {}, part) : document.createTextNode(part);
+  });
+}
+
+/** The same where there is no room for code, as in an attribute. */
+export function plain(text: string): string {
+  return text.replace(/`([^`]*)`/g, "$1");
+}
+
 let themed: Element = document.documentElement;
 
 /** Takes properties of the style from an element, where the page is a part of another's. */

@@ -2,6 +2,7 @@
 
 import type { Run, Table } from "./core";
 import { style } from "./dom";
+import { type Pen, SvgPen } from "./pen";
 import type { Panel } from "./series";
 
 export function save(name: string, data: BlobPart, type: string): void {
@@ -35,6 +36,38 @@ export interface Entry {
   label: string;
   colour: string;
   dash: number[];
+  /** What stands on the line, so that it differs by more than its colour. */
+  mark?: "ring" | "cross" | "square";
+}
+
+/** Draws the mark of a line around a place. */
+export function mark(pen: Pen, kind: Entry["mark"], x: number, y: number): void {
+  if (!kind) return;
+  if (kind === "square") pen.fillRect(x - 2.5, y - 2.5, 5, 5);
+  pen.lineWidth = 1.5;
+  pen.beginPath();
+  if (kind === "ring") pen.arc(x, y, 4, 0, 2 * Math.PI);
+  if (kind === "cross") {
+    pen.moveTo(x - 4, y - 4);
+    pen.lineTo(x + 4, y + 4);
+    pen.moveTo(x - 4, y + 4);
+    pen.lineTo(x + 4, y - 4);
+  }
+  pen.stroke();
+}
+
+/** A sample of a line for a legend, as elements of SVG. */
+export function sampled(entry: Entry, left: number, middle: number, length: number): string {
+  const pen = new SvgPen();
+  [pen.strokeStyle, pen.fillStyle, pen.lineWidth] = [entry.colour, entry.colour, 1.5];
+  pen.setLineDash(entry.dash);
+  pen.beginPath();
+  pen.moveTo(left, middle);
+  pen.lineTo(left + length, middle);
+  pen.stroke();
+  pen.setLineDash([]);
+  mark(pen, entry.mark, left + length / 2, middle);
+  return pen.parts.join("");
 }
 
 /** A canvas, and what stands above it. */
@@ -103,6 +136,13 @@ export function png(parts: Picture[]): Promise<Blob | null> {
       context.moveTo(left, top);
       context.lineTo(left + SAMPLE * ratio, top);
       context.stroke();
+      context.setLineDash([]);
+      context.save();
+      context.translate(left + (SAMPLE / 2) * ratio, top);
+      context.scale(ratio, ratio);
+      context.fillStyle = entry.colour;
+      mark(context, entry.mark, 0, 0);
+      context.restore();
       context.fillText(entry.label, left + (SAMPLE + SPACE) * ratio, top + 4 * ratio);
     }
     context.drawImage(part.canvas, 0, y + head(n));
@@ -146,7 +186,7 @@ export function legendOf(
   const parts = legend.flatMap((entry) => {
     const [at, middle] = [left + entry.x, top + ROW * (entry.row + 0.5)];
     return [
-      `<path d="M${at} ${middle}h${SAMPLE}" stroke="${entry.colour}" stroke-width="1.5"${dashed(entry.dash)}/>`,
+      sampled(entry, at, middle, SAMPLE),
       `<text x="${at + SAMPLE + SPACE}" y="${middle + 4}">${escaped(entry.label)}</text>`,
     ];
   });

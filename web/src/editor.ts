@@ -1,6 +1,6 @@
 /** The scenario as text, with the line of a fault. */
 
-import { el } from "./dom";
+import { el, rich } from "./dom";
 
 /** The line that an error names: `scenario.toml:3: …`. */
 export function lineOf(error: string): number | undefined {
@@ -62,7 +62,7 @@ export class Editor {
     const line = error === undefined ? undefined : lineOf(error);
     this.area.setAttribute("aria-invalid", String(error !== undefined));
     this.number(line);
-    this.fault.replaceChildren(error ?? "");
+    this.fault.replaceChildren(...rich(error ?? ""));
     if (line !== undefined)
       this.fault.append(
         " ",

@@ -1,6 +1,6 @@
 /** The folder of a server: its scenarios, runs, sweeps, reports and captures. */
 
-import { el } from "./dom";
+import { el, rich } from "./dom";
 import { short } from "./quantity";
 import type { Server, Told } from "./server";
 
@@ -193,7 +193,7 @@ export class FolderView {
         run.on === "live" ? "real packets" : "simulation",
         run.state,
         `${short(run.reached_s)} of ${short(run.duration_s)} s`,
-        run.error ?? "",
+        el("span", {}, ...rich(run.error ?? "")),
       ]);
     this.runs.replaceChildren(
       rows.length === 0 ? "None yet." : grid(["run", "on", "state", "time", "fault"], rows, "Runs"),
@@ -203,7 +203,7 @@ export class FolderView {
   private fillStores(stores: [string, Store | string][], found: Found): void {
     const rows = stores.map(([path, store]) => {
       if (typeof store === "string")
-        return [path, "", "", el("span", { class: "fault long" }, store), ""];
+        return [path, "", "", el("span", { class: "fault long" }, ...rich(store)), ""];
       const running = found.sweeps.find((sweep) => sweep.store === path && sweep.running);
       const bar = el("progress", {
         max: store.cells,
@@ -230,7 +230,9 @@ export class FolderView {
       rows.length === 0
         ? "None."
         : grid(["store", "progress", "cells", "status", "rows"], rows, "Stores"),
-      ...failed.map((sweep) => el("p", { class: "fault" }, `${sweep.store}: ${sweep.error}`)),
+      ...failed.map((sweep) =>
+        el("p", { class: "fault" }, ...rich(`${sweep.store}: ${sweep.error}`)),
+      ),
     );
   }
 

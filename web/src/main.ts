@@ -1,6 +1,7 @@
 /** The page. */
 
 import { Charts, dashes, labelOf } from "./charts";
+import { Classroom, type Made } from "./classroom";
 import { Client } from "./client";
 import { Controls, queueKinds } from "./controls";
 import {
@@ -17,12 +18,12 @@ import {
   type Tree,
   tableOf,
 } from "./core";
-import { el } from "./dom";
+import { el, rich } from "./dom";
 import { csv, type Drawn, drawing, png, save, stem } from "./download";
 import { Editor } from "./editor";
 import { FolderView } from "./folder";
 import { Growing } from "./growing";
-import { besideOf, evaluate, LESSONS, type Lesson, right, said, scenarioOf } from "./lessons";
+import { LESSONS, scenarioOf } from "./lessons";
 import { draw } from "./path";
 import { Sequence } from "./sequence";
 import { duration, type Panel, panels, thinned } from "./series";
@@ -30,7 +31,6 @@ import { Server, served, type Told } from "./server";
 import { pack, shares, unpack } from "./share";
 import START from "./start.toml?raw";
 import { rowsOf, summary } from "./summary";
-import { pageLink } from "./why";
 import "./style.css";
 
 const FILE = "scenario.toml";
@@ -39,16 +39,12 @@ const PAUSE = 250;
 /** Milliseconds after which a run gives way to a newer one. */
 const PATIENCE = 1500;
 const ROWS = 200;
+const KEEP = "Keep this run to compare";
+const DROP = "Remove the run kept";
 const LIVE_SEGMENTS =
   "Segments of a run on real packets are written by `ackclock run --on live --pcap DIR`; the folder shows them.";
 /** Milliseconds between two drawings of a run under way. */
 const REDRAW = 400;
-
-interface Kept {
-  text: string;
-  run: Run;
-  panels: Panel[];
-}
 
 class Page {
   /** The server of this page; undefined where the core is in the page. */
@@ -65,28 +61,40 @@ class Page {
   private readonly notice = el("p", { role: "alert", id: "notice", class: "fault", hidden: true });
   private readonly tables = el("div", { id: "tables" });
   private readonly tableName = el("select", { id: "table-name", change: () => this.showTable() });
-  private readonly lessonBox = el("section", {
-    id: "lesson",
-    hidden: true,
-    "aria-label": "Lesson",
+  private readonly classroom = new Classroom({
+    run: (text) => this.runOf(text),
+    path: async (text) => {
+      const asked = { do: "read", text: { file: FILE, text } } as const;
+      return draw(open(await this.client.ask(asked)).header.tree as Tree);
+    },
+    chosen: (lesson) => {
+      this.empty();
+      this.laboratory(!lesson);
+      if (!lesson) this.load(START);
+    },
+    answered: (lesson, _, second) => {
+      this.laboratory(true);
+      this.lay(second);
+      this.load(this.given ?? scenarioOf(lesson));
+      this.given = undefined;
+    },
   });
-  private readonly lessonSelect = el(
-    "select",
-    { id: "lessons", change: () => this.choose(this.lessonSelect.value) },
-    el("option", { value: "" }, "Free play"),
-    ...LESSONS.map((lesson, n) => el("option", { value: lesson.id }, `${n + 1}. ${lesson.title}`)),
-  );
+  /** The scenario of a link, for when its lesson's question is answered. */
+  private given: string | undefined;
+  private readonly left = el("div", { class: "left" });
+  private readonly right = el("div", { class: "right" });
+  private readonly tools = el("span", { class: "lab" });
   private readonly keepButton = el(
     "button",
     { type: "button", id: "keep", click: () => this.keep() },
-    "Keep as dashed",
+    KEEP,
   );
   private readonly views = new Map<string, { tab: HTMLButtonElement; panel: HTMLElement }>();
   private view = "time";
   /** The name of the scenario, as faults tell it. */
   private file = FILE;
-  private shown: Kept | undefined;
-  private kept: Kept | undefined;
+  private shown: Made | undefined;
+  private kept: Made | undefined;
   private wanted: { text: string; id?: string } | undefined;
   private running = false;
   private began = 0;
@@ -94,7 +102,6 @@ class Page {
   private segmentsOf = "";
   /** The capture whose segments are shown in the place of the run's. */
   private capture = "";
-  private lesson: Lesson | undefined;
   private told: Told | undefined;
   private readonly on = el(
     "select",
@@ -112,8 +119,8 @@ class Page {
     this.server &&
     new FolderView(this.server, {
       scenario: (name, text) => {
-        this.status.textContent = `The scenario ${name}`;
-        this.teach(undefined);
+        this.says(`The scenario ${name}`);
+        this.classroom.open(undefined);
         this.load(text, name);
       },
       run: (id) => this.resume(id),
@@ -122,11 +129,9 @@ class Page {
         this.segmentsOf = "";
         this.look("segments");
         this.sequence.show(undefined, readSegments(bytes));
-        this.status.textContent = `The segments of ${name}`;
+        this.says(`The segments of ${name}`);
       },
-      says: (text) => {
-        this.status.textContent = text;
-      },
+      says: (text) => this.says(text),
     });
 
   async start(root: HTMLElement): Promise<void> {
@@ -138,7 +143,10 @@ class Page {
           .header as unknown as Choices,
     });
     root.replaceChildren(...this.layout(this.controls, String(about.version)));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      this.redraw();
+      this.classroom.redraw();
+    });
     addEventListener("hashchange", () => this.follow());
     if (!(await this.follow())) this.load(START);
   }
@@ -177,8 +185,11 @@ class Page {
       "header",
       {},
       el("h1", {}, "Ackclock ", el("span", { class: "version" }, version)),
-      el("span", { class: "pair" }, el("label", { for: "lessons" }, "Lesson"), this.lessonSelect),
+      this.classroom.chooser,
       el("span", { class: "space" }),
+      this.tools,
+    );
+    this.tools.append(
       ...(this.server
         ? [
             el("span", { class: "pair" }, el("label", { for: "on" }, "Run on"), this.on),
@@ -234,29 +245,21 @@ class Page {
       return panel;
     });
     tabs.addEventListener("keydown", (event) => this.turn(event));
-    const main = el(
-      "main",
-      {},
-      this.lessonBox,
-      el(
-        "div",
-        { class: "left" },
-        el("h2", { class: "hidden" }, "Path and senders"),
-        controls.element,
-        this.editor.element,
-      ),
-      el(
-        "div",
-        { class: "right" },
-        el("h2", { class: "hidden" }, "Results"),
-        this.path,
-        this.notice,
-        this.status,
-        this.result,
-        tabs,
-        ...panels,
-      ),
+    this.left.append(
+      el("h2", { class: "hidden" }, "Path and senders"),
+      controls.element,
+      this.editor.element,
     );
+    this.right.append(
+      el("h2", { class: "hidden" }, "Results"),
+      this.path,
+      this.notice,
+      this.status,
+      this.result,
+      tabs,
+      ...panels,
+    );
+    const main = el("main", {}, this.classroom.element, this.left, this.right);
     this.look("time");
     return [header, main];
   }
@@ -336,6 +339,7 @@ class Page {
 
   /** Runs what the text says now; of several wishes the last. */
   private async run(held = false, asked = false, id?: string): Promise<void> {
+    if (this.classroom.asks) return;
     this.wanted = { text: this.editor.text, ...(id ? { id } : {}) };
     if (this.running) {
       if (performance.now() - this.began > PATIENCE) this.client.stop();
@@ -367,29 +371,33 @@ class Page {
         this.path.replaceChildren(draw(read.tree as Tree));
         if (this.server && this.on.value === "live" && !asked && !wanted.id) {
           document.body.classList.add("stale");
-          this.status.textContent =
-            'A run on real packets takes its time: press Run. Flows of the kernel have profile = "linux".';
+          this.says(
+            'A run on real packets takes its time: press Run. Flows of the kernel have profile = "linux".',
+          );
           continue;
         }
         const run = readRun(await this.answer(written, wanted.id));
+        // A lesson may have been begun meanwhile, which asks before anything is shown.
+        if (this.classroom.asks) return;
         const took = performance.now() - this.began;
         this.shown = { text, run, panels: panels(run) };
         if (shares(location.hash)) await this.keepAddress();
-        this.status.textContent = this.said(run, took);
+        this.says(this.said(run, took));
         document.body.classList.remove("stale");
         this.fill();
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
+        if (this.classroom.asks) return;
         if (error instanceof Gone) {
           document.body.classList.add("stale");
-          this.status.textContent = error.message;
+          this.says(error.message);
         } else if (error.message !== "interrupted") {
           this.editor.blame(error.message);
           document.body.classList.add("stale");
-          this.status.textContent = "These results are those of the last text that could be run.";
+          this.says("These results are those of the last text that could be run.");
         } else if (this.server) {
           document.body.classList.add("stale");
-          this.status.textContent = "The run was stopped.";
+          this.says("The run was stopped.");
         }
       }
     }
@@ -404,6 +412,7 @@ class Page {
     server.reader = {
       state: (told) => this.reached(told),
       rows: (bytes) => {
+        if (this.classroom.asks) return;
         if (!growing) {
           growing = new Growing();
           this.begin();
@@ -434,15 +443,48 @@ class Page {
     this.sequence.clear(LIVE_SEGMENTS);
   }
 
+  /** Nothing of any run is on the page any more, nor comes. */
+  private empty(): void {
+    this.wanted = undefined;
+    this.given = undefined;
+    if (this.running) this.client.stop();
+    this.begin();
+    this.lay(undefined);
+    this.charts.clear();
+    this.sequence.clear("");
+    this.path.replaceChildren();
+    this.says("");
+    this.notice.hidden = true;
+    this.capture = "";
+    // Its run, or its scenario, is no longer that of the page.
+    if (location.hash) history.replaceState(null, "", location.pathname + location.search);
+  }
+
+  /** Shows the laboratory, or hides it while a question is open. */
+  private laboratory(shown: boolean): void {
+    for (const part of [this.left, this.right, this.tools]) part.hidden = !shown;
+    document.body.dataset.runs ??= "0";
+  }
+
+  /** Lays another run under the one shown, or takes that away. */
+  private lay(kept: Made | undefined): void {
+    this.kept = kept;
+    this.keepButton.textContent = kept ? DROP : KEEP;
+  }
+
   /** The server has told how far a run is. */
   private reached(told: Told): void {
+    if (this.classroom.asks) return;
     this.told = told;
     this.progress.hidden = told.state !== "running";
     this.progress.value = told.duration_s > 0 ? told.reached_s / told.duration_s : 0;
-    if (told.state === "running")
-      this.status.textContent = `${told.reached_s.toFixed(1)} of ${told.duration_s} s`;
+    if (told.state === "running") this.says(`${told.reached_s.toFixed(1)} of ${told.duration_s} s`);
     // The run is found again after a reload, and by other tabs.
     history.replaceState(null, "", `#run=${told.id}`);
+  }
+
+  private says(text: string): void {
+    this.status.replaceChildren(...rich(text));
   }
 
   private said(run: Run, took: number): string {
@@ -525,17 +567,16 @@ class Page {
       this.sequence.show(shown.run, segments);
     } catch (error) {
       this.segmentsOf = "";
-      this.status.textContent = (error as Error).message;
+      this.says((error as Error).message);
     }
   }
 
   private keep(): void {
-    this.kept = this.kept ? undefined : this.shown;
-    this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
+    this.lay(this.kept ? undefined : this.shown);
     this.redraw();
   }
 
-  private async runOf(text: string): Promise<Kept> {
+  private async runOf(text: string): Promise<Made> {
     const run = readRun(
       await this.client.ask({ do: "run", text: { file: FILE, text }, watch: true }),
     );
@@ -547,7 +588,7 @@ class Page {
     const shared = {
       text: this.editor.text,
       ...(this.kept ? { beside: this.kept.text } : {}),
-      ...(this.lesson ? { lesson: this.lesson.id } : {}),
+      ...(this.classroom.id ? { lesson: this.classroom.id } : {}),
     };
     history.replaceState(null, "", await pack(shared));
     this.notice.hidden = true;
@@ -557,9 +598,9 @@ class Page {
     await this.keepAddress();
     try {
       await navigator.clipboard.writeText(location.href);
-      this.status.textContent = "The link is in the clipboard, and in the address of the page.";
+      this.says("The link is in the clipboard, and in the address of the page.");
     } catch {
-      this.status.textContent = "The link is in the address of the page.";
+      this.says("The link is in the address of the page.");
     }
   }
 
@@ -570,95 +611,24 @@ class Page {
     const shared = await unpack(location.hash);
     this.notice.hidden = shared !== undefined || !shares(location.hash);
     if (!this.notice.hidden) {
-      this.notice.textContent =
-        "The link is damaged, so that its scenario cannot be read: perhaps a part of it is missing. This is another scenario.";
+      this.notice.replaceChildren(
+        ...rich(
+          "The link is damaged, so that its scenario cannot be read: perhaps a part of it is missing. This is another scenario.",
+        ),
+      );
       // The address is not that of what is shown.
       history.replaceState(null, "", location.pathname + location.search);
     }
     if (!shared) return false;
-    if (shared.lesson) this.teach(LESSONS.find((lesson) => lesson.id === shared.lesson));
-    if (shared.beside) {
-      this.kept = await this.runOf(shared.beside).catch(() => undefined);
-      this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
+    const lesson = LESSONS.find((each) => each.id === shared.lesson);
+    if (lesson) {
+      this.classroom.choose(lesson);
+      this.given = shared.text;
+      return true;
     }
+    if (shared.beside) this.lay(await this.runOf(shared.beside).catch(() => undefined));
     this.load(shared.text);
     return true;
-  }
-
-  private choose(id: string): void {
-    const lesson = LESSONS.find((each) => each.id === id);
-    this.teach(lesson);
-    this.kept = undefined;
-    this.keepButton.textContent = "Keep as dashed";
-    this.load(lesson ? scenarioOf(lesson) : START);
-  }
-
-  private teach(lesson: Lesson | undefined): void {
-    this.lesson = lesson;
-    this.lessonSelect.value = lesson?.id ?? "";
-    this.lessonBox.hidden = !lesson;
-    if (!lesson) return;
-    const answer = el("div", { id: "answer", role: "status", "aria-live": "polite" });
-    const options = lesson.options.map((option, n) =>
-      el(
-        "label",
-        { class: "option" },
-        el("input", { type: "radio", name: "option", value: n }),
-        ` ${option.text}`,
-      ),
-    );
-    const links = lesson.links.flatMap(([text, to], n) => [
-      n > 0 ? ", " : "",
-      el(
-        "a",
-        { href: to.startsWith("https:") ? to : pageLink(to), target: "_blank", rel: "noopener" },
-        to.startsWith("https:") ? text : `the page ${text}`,
-      ),
-    ]);
-    this.lessonBox.replaceChildren(
-      el("h2", {}, lesson.title),
-      ...lesson.intro.map((text) => el("p", {}, text)),
-      el("fieldset", {}, el("legend", {}, lesson.question), ...options),
-      el(
-        "button",
-        { type: "button", id: "judge", click: () => this.judge(lesson, answer) },
-        "Run, and answer",
-      ),
-      answer,
-      el("p", { class: "help" }, "To read: ", ...links),
-    );
-  }
-
-  private async judge(lesson: Lesson, answer: HTMLElement): Promise<void> {
-    const chosen = this.lessonBox.querySelector<HTMLInputElement>("input:checked");
-    const beside = besideOf(lesson);
-    answer.replaceChildren(el("p", {}, "Running …"));
-    try {
-      const first = await this.runOf(scenarioOf(lesson));
-      const second = beside === undefined ? undefined : await this.runOf(beside);
-      const numbers = evaluate(lesson, [first.run, ...(second ? [second.run] : [])]);
-      const places = right(lesson, numbers);
-      const well = chosen !== null && places.includes(Number(chosen.value));
-      const texts = places
-        .map((n) => lesson.options[n]?.text ?? "")
-        .map((text) => text.charAt(0).toUpperCase() + text.slice(1));
-      const verdict = chosen === null ? "" : well ? "Yes. " : "No. ";
-      answer.replaceChildren(
-        el(
-          "p",
-          { class: well ? "yes" : chosen === null ? "" : "no" },
-          el("strong", {}, `${verdict}${texts.join(" ")}.`),
-        ),
-        el("p", {}, said(lesson, numbers)),
-      );
-      this.kept = second;
-      this.keepButton.textContent = this.kept ? "Remove the dashed run" : "Keep as dashed";
-      if (this.editor.text !== scenarioOf(lesson))
-        answer.append(el("p", {}, "The scenario is the lesson's again, without your changes."));
-      this.load(scenarioOf(lesson));
-    } catch (error) {
-      answer.replaceChildren(el("p", { class: "fault" }, (error as Error).message));
-    }
   }
 
   private async savePng(): Promise<void> {
@@ -705,7 +675,7 @@ class Page {
 
   private async saveCapture(): Promise<void> {
     if (this.isLive) {
-      this.status.textContent = LIVE_SEGMENTS;
+      this.says(LIVE_SEGMENTS);
       return;
     }
     try {
@@ -714,7 +684,7 @@ class Page {
       );
       save(`${link}.pcapng`, data, "application/x-pcapng");
     } catch (error) {
-      this.status.textContent = (error as Error).message;
+      this.says((error as Error).message);
     }
   }
 }
@@ -723,6 +693,10 @@ const root = document.getElementById("app");
 if (root)
   new Page().start(root).catch((error: Error) => {
     root.replaceChildren(
-      el("p", { class: "fault", role: "alert" }, `The page cannot work here: ${error.message}`),
+      el(
+        "p",
+        { class: "fault", role: "alert" },
+        ...rich(`The page cannot work here: ${error.message}`),
+      ),
     );
   });

@@ -15,6 +15,7 @@ export type Pen = Pick<
   | "rect"
   | "restore"
   | "save"
+  | "setLineDash"
   | "stroke"
   | "strokeStyle"
   | "textAlign"
@@ -40,6 +41,7 @@ export class SvgPen implements Pen {
   font = "";
   textAlign: CanvasTextAlign = "left";
   textBaseline: CanvasTextBaseline = "alphabetic";
+  private dash: number[] = [];
   private path = "";
   private clips = 0;
   private clipped = false;
@@ -69,7 +71,7 @@ export class SvgPen implements Pen {
 
   stroke(): void {
     this.parts.push(
-      `<path d="${this.path}" fill="none" stroke="${String(this.strokeStyle)}" stroke-width="${short(this.lineWidth)}"/>`,
+      `<path d="${this.path}" fill="none" stroke="${String(this.strokeStyle)}" stroke-width="${short(this.lineWidth)}"${this.dash.length > 0 ? ` stroke-dasharray="${this.dash.join(" ")}"` : ""}/>`,
     );
   }
 
@@ -93,6 +95,10 @@ export class SvgPen implements Pen {
       `<clipPath id="${name}"><path d="${this.path}"/></clipPath><g clip-path="url(#${name})">`,
     );
     this.clipped = true;
+  }
+
+  setLineDash(dash: number[]): void {
+    this.dash = dash;
   }
 
   save(): void {}

@@ -1,8 +1,8 @@
 /** The time-sequence diagram of a flow, step by step. */
 
 import type { Reason, Run, Segments } from "./core";
-import { el, style } from "./dom";
-import { type Entry, escaped, framed, legendOf } from "./download";
+import { el, plain, rich, style, svg } from "./dom";
+import { type Entry, escaped, framed, legendOf, mark, sampled } from "./download";
 import { type Pen, SvgPen } from "./pen";
 import { short, volume } from "./quantity";
 import { causeOf, pageLink, rfcLink, type Send, type Story, storyOf, why } from "./why";
@@ -12,13 +12,21 @@ const LEFT = 78;
 const BOTTOM = 26;
 const TOP = 10;
 
-const KEY: [string, string][] = [
-  ["data", "segment"],
-  ["again", "sent again"],
-  ["lost", "lost"],
-  ["ack", "acknowledged up to here"],
-  ["sack", "SACK block"],
+/** What is drawn: its colour, what it is, and by what it differs for those who see no colours. */
+const KEY: { name: string; says: string; dash?: number[]; mark?: Entry["mark"] }[] = [
+  { name: "data", says: "segment" },
+  { name: "again", says: "retransmitted", mark: "ring" },
+  { name: "lost", says: "lost", mark: "cross" },
+  { name: "ack", says: "acknowledged up to here", mark: "square" },
+  { name: "sack", says: "SACK block", dash: [2, 2] },
 ];
+
+function entries(of: (name: string) => string): Entry[] {
+  return KEY.map(({ name, says, dash, mark }) => {
+    const entry = { label: says, colour: of(`--${name}`), dash: dash ?? [] };
+    return mark ? { ...entry, mark } : entry;
+  });
+}
 
 /** The colours of a drawing on white. */
 const PRINTED: Record<string, string> = {
@@ -42,11 +50,7 @@ function link(reason: Reason): Node[] {
     );
   if (reason.page)
     made.push(
-      el(
-        "a",
-        { href: pageLink(reason.page), target: "_blank", rel: "noopener" },
-        `the page ${reason.page}`,
-      ),
+      el("a", { href: pageLink(reason.page), target: "_blank", rel: "noopener" }, "the manual"),
     );
   return made.flatMap((each, n) => (n === 0 ? [each] : [document.createTextNode(", "), each]));
 }
@@ -83,6 +87,7 @@ export class Sequence {
     id: "why",
   });
   private readonly flows = el("select", { id: "sequence-flow" });
+  private readonly key = el("p", { class: "key" });
   private readonly counter = el("span", { class: "counter" });
   private story: Story | undefined;
   private at = 0;
@@ -109,7 +114,7 @@ export class Sequence {
         this.counter,
       ),
       this.canvas,
-      el("p", { class: "key" }, ...KEY.map(([name, says]) => key(name, says))),
+      this.key,
       this.says,
     );
     this.flows.addEventListener("change", () => this.choose(this.flows.value));
@@ -154,7 +159,7 @@ export class Sequence {
     this.story = undefined;
     this.flows.replaceChildren();
     this.counter.textContent = "";
-    this.says.textContent = text;
+    this.says.replaceChildren(...rich(text));
     this.draw();
   }
 
@@ -225,7 +230,7 @@ export class Sequence {
         `last ACK: ${ack.ack}${ack.duplicate ? " (duplicate)" : ""}${ack.sacks.length > 0 ? ` with ${ack.sacks.length} SACK blocks` : ""}`,
       );
     const fate = [
-      send.again ? "sent again" : "",
+      send.again ? "retransmitted" : "",
       send.lost ? "lost on the way" : "",
       send.marked ? "marked (CE)" : "",
     ].filter((text) => text !== "");
@@ -236,7 +241,7 @@ export class Sequence {
         el("strong", {}, `${Number(send.time.toFixed(6))} s: ${what}`),
         fate.length > 0 ? ` – ${fate.join(", ")}` : "",
       ),
-      el("p", { class: "reason" }, reason.says, " ", ...link(reason)),
+      el("p", { class: "reason" }, ...rich(reason.says), " ", ...link(reason)),
       el("p", { class: "help" }, state.join("; ")),
     );
   }
@@ -258,8 +263,7 @@ export class Sequence {
 
   /** What stands above a picture. */
   get caption(): { title: string; legend: Entry[] } {
-    const legend = KEY.map(([name, label]) => ({ label, colour: style(`--${name}`), dash: [] }));
-    return { title: this.title, legend };
+    return { title: this.title, legend: entries(style) };
   }
 
   private get title(): string {
@@ -271,16 +275,37 @@ export class Sequence {
     const pen = new SvgPen();
     const width = Math.max(300, this.element.clientWidth);
     this.paint(pen, width, (name) => PRINTED[name] ?? "black");
-    const entries = KEY.map(([name, label]) => {
-      return { label, colour: PRINTED[`--${name}`] ?? "black", dash: [] };
-    });
-    const [legend, high] = legendOf(entries, 8, 22, width - 16);
+    const legends = entries((name) => PRINTED[name] ?? "black");
+    const [legend, high] = legendOf(legends, 8, 22, width - 16);
     const title = `<text x="8" y="16" font-weight="bold">${escaped(this.title)}</text>`;
     const body = `<g transform="translate(0 ${22 + high})">${pen.parts.join("")}</g>`;
     return framed(width, HEIGHT + 22 + high, this.title, [title, ...legend, body]);
   }
 
+  /** What the diagram shows, for those who do not see it. */
+  private describe(): void {
+    const { story } = this;
+    const seen = story?.sends.filter(({ time }) => time >= this.from && time <= this.to) ?? [];
+    const count = (test: (send: Send) => boolean) => seen.filter(test).length;
+    const span = `from ${short(this.from)} to ${short(this.to)} s`;
+    const words = story
+      ? `${this.title}, ${span}: ${seen.length} segments, ${count((send) => send.again)} of them retransmitted and ${count((send) => send.lost)} lost.`
+      : "No segments are shown.";
+    this.canvas.setAttribute(
+      "aria-label",
+      plain(`${words} The arrow keys step from segment to segment, which is told below.`),
+    );
+    this.key.replaceChildren(
+      ...entries(style).map((entry) => {
+        const line = svg("svg", { width: 24, height: 12, "aria-hidden": "true" });
+        line.innerHTML = sampled(entry, 1, 6, 22);
+        return el("span", {}, line, ` ${entry.label}`);
+      }),
+    );
+  }
+
   private draw(): void {
+    this.describe();
     const width = Math.max(300, this.element.clientWidth);
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = width * ratio;
@@ -348,7 +373,8 @@ export class Sequence {
       context.moveTo(x(send.time), y(send.seq));
       context.lineTo(x(send.time), Math.min(y(send.end), y(send.seq) - 2));
       context.stroke();
-      if (send.lost) cross(context, x(send.time), y((send.seq + send.end) / 2));
+      const fate = send.lost ? "cross" : send.again ? "ring" : undefined;
+      mark(context, fate, x(send.time), y((send.seq + send.end) / 2));
     }
     const send = story.sends[this.at];
     if (send) {
@@ -381,6 +407,7 @@ export class Sequence {
     for (const ack of acks) context.fillRect(x(ack.time) - 1.5, y(ack.ack) - 1.5, 3, 3);
     context.strokeStyle = of("--sack");
     context.lineWidth = 1.5;
+    context.setLineDash([2, 2]);
     for (const ack of acks)
       for (const [from, to] of ack.sacks) {
         context.beginPath();
@@ -388,19 +415,6 @@ export class Sequence {
         context.lineTo(x(ack.time), y(to));
         context.stroke();
       }
+    context.setLineDash([]);
   }
-}
-
-function cross(context: Pen, x: number, y: number): void {
-  context.lineWidth = 1.5;
-  context.beginPath();
-  context.moveTo(x - 4, y - 4);
-  context.lineTo(x + 4, y + 4);
-  context.moveTo(x - 4, y + 4);
-  context.lineTo(x + 4, y - 4);
-  context.stroke();
-}
-
-function key(name: string, says: string): HTMLElement {
-  return el("span", { class: `key-${name}` }, el("i", {}), says);
 }

@@ -7,10 +7,14 @@ export interface Series {
   label: string;
   /** The flow or the link that it is of. */
   of: string;
+  /** Its place among the flows, or among the links. */
+  n: number;
   times: Float64Array;
   values: Float64Array;
   /** True for values that hold until the next sample. */
   steps: boolean;
+  /** True of a line that is beside the flow's own, as a threshold is. */
+  second?: boolean;
 }
 
 export interface Panel {
@@ -99,7 +103,7 @@ export function panels(run: Run): Panel[] {
   const add = (key: string, series: Series) => {
     if (known(series.values)) made.find((panel) => panel.key === key)?.series.push(series);
   };
-  for (const flow of run.flows) {
+  for (const [n, flow] of run.flows.entries()) {
     const rows = flows.rowsOf("flow", flow);
     if (rows.length === 0) continue;
     const times = picked(flows, rows, "time_s");
@@ -110,28 +114,30 @@ export function panels(run: Run): Panel[] {
     const of = (label: string, column: string, factor = 1): Series => ({
       label,
       of: flow,
+      n,
       times: since,
       values: picked(flows, open, column, factor),
       steps: true,
     });
     add("cwnd", of(`${flow}: cwnd`, "cwnd_segments"));
-    add("cwnd", of(`${flow}: ssthresh`, "ssthresh_segments"));
+    add("cwnd", { ...of(`${flow}: ssthresh`, "ssthresh_segments"), second: true });
     add("in_flight", of(flow, "in_flight_segments"));
     add("rtt", of(flow, "srtt_s", 1e3));
     add("retransmitted", of(flow, "segments_retransmitted"));
     const [begins, rates] = goodput(times, picked(flows, rows, "acked_bytes"), end);
     const values = rates.map((rate) => rate / 1e6);
-    add("goodput", { label: flow, of: flow, times: begins, values, steps: true });
+    add("goodput", { label: flow, of: flow, n, times: begins, values, steps: true });
   }
   const law = tableOf(run, "law_samples");
   if (law.rows > 0) {
     const paced = law.where((row) => law.word("variable", row).startsWith("pacing_rate"));
-    for (const flow of run.flows) {
+    for (const [n, flow] of run.flows.entries()) {
       const rows = paced.filter((row) => law.word("flow", row) === flow);
       const times = picked(law, rows, "time_s");
       add("pacing", {
         label: flow,
         of: flow,
+        n,
         times,
         values: picked(law, rows, "value", 1e-6),
         steps: true,
@@ -140,7 +146,7 @@ export function panels(run: Run): Panel[] {
   }
   const names = new Set<string>();
   for (let row = 0; row < links.rows; row += 1) names.add(links.word("link", row));
-  for (const link of names) {
+  for (const [n, link] of [...names].entries()) {
     const rows = links.where(
       (row) => links.word("link", row) === link && links.word("direction", row) === "forward",
     );
@@ -149,6 +155,7 @@ export function panels(run: Run): Panel[] {
     const of = (column: string): Series => ({
       label: link,
       of: link,
+      n,
       times,
       values: picked(links, rows, column),
       steps: true,

@@ -82,7 +82,7 @@ export function summary(run: Run): HTMLElement {
         "sender",
         "goodput (Mbit/s)",
         "sent",
-        "sent again",
+        "retransmitted",
         "timeouts",
         "mean RTT (ms)",
         "complete (s)",

@@ -2,7 +2,7 @@
 
 import { Charts } from "./charts";
 import { open, type Run, readRun, readSegments } from "./core";
-import { el, themeOf } from "./dom";
+import { el, rich, themeOf } from "./dom";
 import { Sequence } from "./sequence";
 import { duration, panels } from "./series";
 import { rowsOf, summary } from "./summary";
@@ -71,7 +71,7 @@ function render({ model, el: root }: { model: Model; el: HTMLElement }): () => v
   let asked = false;
   const heard = (...given: unknown[]) => {
     const [answer, buffers] = given as [Answered, DataView[]];
-    if (answer.error) says.textContent = answer.error;
+    if (answer.error) says.replaceChildren(...rich(answer.error));
     const bytes = buffers[0];
     if (!answer.segments || !bytes) return;
     says.textContent = "";
@@ -79,7 +79,7 @@ function render({ model, el: root }: { model: Model; el: HTMLElement }): () => v
       open(buffer(bytes));
       sequence.show(run, readSegments(buffer(bytes)));
     } catch (error) {
-      says.textContent = (error as Error).message;
+      says.replaceChildren(...rich((error as Error).message));
     }
   };
   model.on("msg:custom", heard);

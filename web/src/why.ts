@@ -268,6 +268,6 @@ export function why(story: Story, n: number): Reason {
   const told = story.reasons[send.reason];
   if (told) return told;
   return send.again
-    ? { says: "The FIN is sent again, as it was not acknowledged.", page: "closing" }
+    ? { says: "The FIN is retransmitted, as it was not acknowledged.", page: "closing" }
     : { says: "All data was sent: a FIN says so.", rfc: [9293, "3.6"], page: "closing" };
 }

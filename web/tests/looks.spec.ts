@@ -12,7 +12,7 @@ async function expectClean(page: Page): Promise<void> {
 }
 
 for (const colorScheme of ["light", "dark"] as const)
-  for (const width of [400, 1280]) {
+  for (const width of [390, 1280]) {
     test.describe(`${colorScheme}, ${width} pixels`, () => {
       test.use({ colorScheme, viewport: { width, height: 900 } });
       test("nothing is cut off, and axe finds nothing", async ({ page }) => {
@@ -26,8 +26,21 @@ for (const colorScheme of ["light", "dark"] as const)
         await expectClean(page);
         expect(await wide()).toBeLessThanOrEqual(width);
         await page.locator("#tab-tables").click();
-        await page.locator("#lessons").selectOption("sack");
-        await settled(page);
+        await expectClean(page);
+        // A lesson, before its answer and after it, in both languages.
+        for (const language of ["en", "de"]) {
+          await page.locator("#language").selectOption(language);
+          await page.locator("#lessons").selectOption("sack");
+          await expect(page.locator(".setup svg")).toBeVisible();
+          await expectClean(page);
+          expect(await wide()).toBeLessThanOrEqual(width);
+          await page.locator("#question input").first().check();
+          await page.locator("#judge").click();
+          await expect(page.locator("#figure .chart").first()).toBeVisible();
+          await settled(page);
+          await expectClean(page);
+          expect(await wide()).toBeLessThanOrEqual(width);
+        }
         await page.locator("#text").fill("duration = 3");
         await settled(page);
         await expectClean(page);

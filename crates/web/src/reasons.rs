@@ -179,14 +179,14 @@ impl Teller {
                 let window = if one { ", and the window begins with one segment" } else { "" };
                 Told::new(
                     format!(
-                        "The retransmission timer expired: the earliest segment that is not acknowledged is sent again{window}."
+                        "The retransmission timer expired: the earliest segment that is not acknowledged is retransmitted{window}."
                     ),
                     Some((6298, "5")),
                     "timer",
                 )
             }
             Reason::AfterTimeout if by_time => Told::new(
-                "After the timeout what RACK takes for lost is sent again as the window lets it.",
+                "After the timeout what RACK takes for lost is retransmitted as the window lets it.",
                 Some((8985, "6.3")),
                 "rack",
             ),
@@ -196,7 +196,7 @@ impl Teller {
                 let kept = if by_sack { " and was not SACKed" } else { "" };
                 Told::new(
                     format!(
-                        "After the timeout everything that was outstanding{kept} counts as lost, and is sent again as the window lets it."
+                        "After the timeout everything that was outstanding{kept} counts as lost, and is retransmitted as the window lets it."
                     ),
                     rfc,
                     "timer",
@@ -223,12 +223,12 @@ impl Teller {
                 page_of_recovery(recovery),
             ),
             Reason::GoBack => Told::new(
-                "After the third duplicate ACK everything from the lost segment on is sent again as the window lets it: go-back-N.",
+                "After the third duplicate ACK everything from the lost segment on is retransmitted as the window lets it: go-back-N.",
                 None,
                 "gobackn",
             ),
             Reason::PartialAck => Told::new(
-                "A partial ACK: it acknowledges new data but not all that was sent before the loss, so the next hole is sent again.",
+                "A partial ACK: it acknowledges new data but not all that was sent before the loss, so the next hole is retransmitted.",
                 Some((6582, "3.2")).filter(|_| recovery != "rack"),
                 page_of_recovery(recovery),
             ),
@@ -241,12 +241,12 @@ impl Teller {
                 "sack",
             ),
             Reason::LastResort => Told::new(
-                "Nothing more is known to be lost, and there is no new data to send: a segment that was not SACKed is sent again.",
+                "Nothing more is known to be lost, and there is no new data to send: a segment that was not SACKed is retransmitted.",
                 Some((6675, "4")).filter(|_| by_sack),
                 page_of_recovery(recovery),
             ),
             _ => Told::new(
-                "It is sent again, as it counts as lost.",
+                "It is retransmitted, as it counts as lost.",
                 None,
                 page_of_recovery(recovery),
             ),
@@ -269,7 +269,7 @@ impl Teller {
                 _ => None,
             };
             let says = format!(
-                "The handshake is done, and a SYN or SYN-ACK had been sent again: the first window is {count}, and not {word}."
+                "The handshake is done, and a SYN or SYN-ACK had been retransmitted: the first window is {count}, and not {word}."
             );
             return Told::new(says, rfc, "start");
         }

@@ -265,7 +265,8 @@ fn tahoe_goes_back_without_a_scoreboard_or_an_inflated_window() {
     let mut highest = 0;
     for row in &rows {
         let again = row.seq + row.len <= highest;
-        let told = ["again", "goes back", "expired"].iter().any(|word| row.says.contains(word));
+        let told =
+            ["retransmitted", "goes back", "expired"].iter().any(|word| row.says.contains(word));
         assert_eq!(again, told, "{row:?}");
         highest = highest.max(row.seq + row.len);
     }
