@@ -7,7 +7,7 @@
 use ackclock_net::{Behaviour, Loss, PeriodicLoss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
 use ackclock_results::{Columns, Table, Tables};
-use ackclock_sim::paths::{FlowPath, PathLink, flow_paths};
+use ackclock_sim::run::paths::{FlowPath, PathLink, flow_paths};
 use ackclock_sim::scenario::{Application, CrossKind, Direction, Scenario};
 use ackclock_tcp::growth::Model;
 use ackclock_tcp::{JumpChoice, Pacing};

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ackclock_results::check_conservation;
-use ackclock_sim::budget::bytes_in_words;
+use ackclock_sim::checks::budget::bytes_in_words;
 use ackclock_sim::{Budget, Engine, Estimate, Meter, Run, Scenario, ScenarioError};
 use ackclock_tcp::growth::LawFailed;
 use ackclock_writer::WriteError;
