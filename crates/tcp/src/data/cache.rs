@@ -2,7 +2,7 @@
 
 use std::ptr::from_ref;
 
-use crate::ring::Ring;
+use crate::data::ring::Ring;
 
 /// The beginning of such memory, and its bytes. It is not to be read: it is for the cache alone.
 pub type Place = (*const u8, usize);
