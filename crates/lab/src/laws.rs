@@ -12,7 +12,7 @@ use ackclock_tcp::judge::law_trace::{Difference, Kind, Plan as TracePlan, compar
 use ackclock_units::Mss;
 use serde_json::json;
 
-use crate::sweep::SweepError;
+use crate::run::sweep::SweepError;
 use ackclock_input::BadInput;
 
 /// Loads the law of a shared library, so that `variant = "NAME"` means it for as long as the process runs.

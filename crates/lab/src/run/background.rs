@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ackclock_sim::Meter;
 
-use crate::sweep::{SweepError, thrown};
+use crate::run::sweep::{SweepError, thrown};
 
 /// The messages between a job and its caller.
 #[derive(Debug, Default)]

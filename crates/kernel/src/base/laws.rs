@@ -32,7 +32,7 @@ pub struct Law {
 impl Law {
     /// The FNV-1a hash of the object (64 bits), which tells one build's from another's.
     pub fn hash(&self) -> String {
-        crate::programs::hash(self.object)
+        crate::base::programs::hash(self.object)
     }
 }
 /// A law with the numbers in the parentheses of its word.

@@ -15,7 +15,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::BadInput;
-use crate::load::Ready;
+use crate::run::load::Ready;
 
 pub use cells::{CellLimits, Fate, canonical, simulate_cells};
 

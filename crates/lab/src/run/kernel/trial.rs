@@ -58,7 +58,7 @@ fn try_one(asked: &Asked, seconds: f64, cancelled: &dyn Fn() -> bool) -> Result<
     use ackclock_live::Options;
 
     use super::{HeldLaws, refused};
-    use crate::live::live_error;
+    use crate::run::live::live_error;
 
     // A word alone has no numbers, which a sender's name has.
     let parsed = crate::variant_name(&asked.word, "linux");

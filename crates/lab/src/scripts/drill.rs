@@ -15,7 +15,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use serde::Serialize;
 pub use sides::{Difference, On};
 
-use crate::sweep::{SweepError, panic_message, pool};
+use crate::run::sweep::{SweepError, panic_message, pool};
 use ackclock_input::{BadInput, Fault, did_you_mean, printable, problem, read};
 
 /// Which scripts are run, and how.

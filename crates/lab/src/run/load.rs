@@ -13,7 +13,7 @@ use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
 
 use crate::rules;
-use crate::sweep::{SweepError, simulate_plain};
+use crate::run::sweep::{SweepError, simulate_plain};
 use ackclock_input::to_json;
 
 /// A scenario as it is run: with the rate of arrivals that its `utilisation` asks for.

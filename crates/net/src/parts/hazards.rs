@@ -1,9 +1,9 @@
 use ackclock_units::Instant;
 use ackclock_units::random::Stream;
 
-use crate::impairments::{Arrival, Fate, Impairments};
-use crate::jitter::JitterConfig;
-use crate::loss::{Loss, Losses};
+use crate::parts::impairments::{Arrival, Fate, Impairments};
+use crate::parts::jitter::JitterConfig;
+use crate::parts::loss::{Loss, Losses};
 
 /// Losses and impairments of packets behind a link's queue, and their draws.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use ackclock_sim::{Budget, Meter, Run};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use super::{SweepError, pool, simulate_watched};
-use crate::load::{Ready, cache};
+use crate::run::load::{Ready, cache};
 
 /// The interval at which cells with a limit of time are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -7,10 +7,10 @@ use ackclock_sim::{Collector, Meter, Run};
 use ackclock_writer::{Place, Staged, WriteError};
 use parquet::errors::ParquetError;
 
-use crate::checked::CheckedWriter;
-use crate::load::Ready;
-use crate::store::{commit, io_error, metadata_of, properties, stage_table};
-use crate::sweep::{SweepError, guarded};
+use crate::files::checked::CheckedWriter;
+use crate::files::store::{commit, io_error, metadata_of, properties, stage_table};
+use crate::run::load::Ready;
+use crate::run::sweep::{SweepError, guarded};
 
 /// A table under way.
 type Open = (&'static str, CheckedWriter<File>, Staged);

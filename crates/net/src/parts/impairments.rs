@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Refusal, check_share, check_time};
-use crate::jitter::{Jitter, JitterConfig};
+use crate::parts::jitter::{Jitter, JitterConfig};
 
 /// The frequencies of impairments on a link.
 #[derive(Clone, Debug, Default, PartialEq)]

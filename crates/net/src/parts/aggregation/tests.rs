@@ -4,7 +4,7 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 use serde_json::{Value, json};
 
-use crate::loss::Loss;
+use crate::parts::loss::Loss;
 use crate::{
     Ack, AckThinning, AggregationConfig, Discipline, Link, LinkConfig, LinkParts, Packet, PacketId,
     PacketKind, QueueLimit, Thinning, Verdict,

@@ -10,8 +10,8 @@ use ackclock_units::Instant;
 use ackclock_wire::pcapng::PacketDirection;
 use ackclock_writer::{Place, Staged, WriteError};
 
-use crate::load::Ready;
-use crate::sweep::{SweepError, guarded};
+use crate::run::load::Ready;
+use crate::run::sweep::{SweepError, guarded};
 
 /// The captures that are made of a run.
 #[derive(Clone, Debug)]

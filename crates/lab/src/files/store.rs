@@ -17,7 +17,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
-use crate::checked::{CheckedWriter, ROW_GROUP_ROWS};
+use crate::files::checked::{CheckedWriter, ROW_GROUP_ROWS};
 use crate::version;
 use ackclock_input::{BadInput, problem, to_json};
 

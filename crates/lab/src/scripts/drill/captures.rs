@@ -10,8 +10,8 @@ use ackclock_wire::{Addresses, MAX_HEADERS, Payload, Tuple, encode};
 use ackclock_writer::Place;
 
 use super::Drilled;
-use crate::capture::CaptureFile;
-use crate::sweep::SweepError;
+use crate::files::capture::CaptureFile;
+use crate::run::sweep::SweepError;
 use ackclock_input::{BadInput, printable};
 
 /// The addresses that packetdrill gives both ends, and its port of the stack's end.

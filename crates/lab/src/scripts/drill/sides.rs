@@ -8,7 +8,7 @@ use ackclock_script::{
 use serde::Serialize;
 
 use super::{Drilled, guarded};
-use crate::sweep::{SweepError, pool};
+use crate::run::sweep::{SweepError, pool};
 use ackclock_input::{BadInput, did_you_mean};
 
 /// A stack that scripts are given to.

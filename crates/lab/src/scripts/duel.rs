@@ -14,7 +14,7 @@ use ackclock_units::Duration;
 use ackclock_writer::Place;
 use serde::Serialize;
 
-use crate::sweep::{SweepError, panic_message};
+use crate::run::sweep::{SweepError, panic_message};
 use meant::Meant;
 
 /// Which cases are tried.

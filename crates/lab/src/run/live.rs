@@ -63,7 +63,7 @@ pub fn live(
 ) -> Result<Lived, SweepError> {
     use ackclock_live::{End, Options, PortKind};
 
-    use crate::kernel::{HeldLaws, quick_start, routers};
+    use crate::run::kernel::{HeldLaws, quick_start, routers};
 
     let port = match plan.ports.as_deref() {
         None => None,

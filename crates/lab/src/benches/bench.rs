@@ -6,7 +6,7 @@ use ackclock_sim::{Collector, Engine, Meter, Run, simulate_into};
 use serde_json::{Value, json};
 
 use crate::from_json;
-use crate::sweep::{SweepError, guarded, simulate_plain};
+use crate::run::sweep::{SweepError, guarded, simulate_plain};
 
 /// The rate below which access links do not fall.
 const LEAST_ACCESS_BPS: u64 = 1_000_000_000;
