@@ -15,13 +15,14 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::ack::Ack;
 use crate::counters::{Counters, SourceCounters, Volume};
+use crate::fate::Fate;
 use crate::header::Header;
 use crate::packet::Packet;
 use crate::parts::aggregation::Aggregation;
 use crate::parts::channel::Channel;
 use crate::parts::delay::DelayHistogram;
 use crate::parts::hazards::Hazards;
-use crate::parts::impairments::{Arrival, Fate, Impairments};
+use crate::parts::impairments::{Arrival, Impairments};
 use crate::parts::loss::Loss;
 use crate::parts::thinning::Thinning;
 use crate::queue::{

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod checks;
+mod entry;
 mod error;
 mod fast;
 mod hosts;
@@ -33,6 +34,9 @@ mod tests;
 mod traffic;
 
 pub use checks::budget::{Budget, Estimate};
+pub use entry::{
+    Engine, simulate, simulate_into, simulate_metered, simulate_observed, simulate_visited,
+};
 pub use error::ScenarioError;
 pub use hosts::objects::ObjectLog;
 pub use hosts::visitors::{
@@ -46,9 +50,6 @@ pub use measures::observe::{
 pub use records::acks::{AckCounts, Acks};
 pub use records::{Collector, MOST_ROWS_HELD, Run};
 pub use run::class::Class;
-pub use run::entry::{
-    Engine, simulate, simulate_into, simulate_metered, simulate_observed, simulate_visited,
-};
 pub use scenario::Scenario;
 pub use stepped::Stepped;
 pub use traffic::utilisation::{LoadSearch, Steps};

@@ -1,7 +1,6 @@
 //! A run as both engines know it: its plan, its state and its events.
 
 pub(crate) mod class;
-pub(crate) mod entry;
 pub(crate) mod events;
 pub mod paths;
 pub mod plan;

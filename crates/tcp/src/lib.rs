@@ -19,6 +19,7 @@ pub mod recovery;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+mod settings;
 pub mod simulator;
 pub mod start;
 pub mod variant;

@@ -1,7 +1,8 @@
 use ackclock_units::Instant;
 use ackclock_units::random::Stream;
 
-use crate::parts::impairments::{Arrival, Fate, Impairments};
+use crate::fate::Fate;
+use crate::parts::impairments::{Arrival, Impairments};
 use crate::parts::jitter::JitterConfig;
 use crate::parts::loss::{Loss, Losses};
 

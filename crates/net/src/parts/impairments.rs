@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Refusal, check_share, check_time};
+use crate::fate::Fate;
 use crate::parts::jitter::{Jitter, JitterConfig};
 
 /// The frequencies of impairments on a link.
@@ -53,63 +54,6 @@ impl Reorder {
     pub fn check(&self) -> Result<(), Refusal> {
         check_share("share", self.share)?;
         if self.share > 0.0 { check_time("delay", self.delay) } else { Ok(()) }
-    }
-}
-
-/// The fate of a packet on its way, drawn when it gets its place on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate(u8);
-
-impl Fate {
-    /// It arrives once, in time, as it was sent.
-    pub const INTACT: Self = Self(0);
-    /// It does not arrive.
-    pub const LOST: Self = Self(1);
-    const LATE: Self = Self(1 << 1);
-    const CORRUPTED: Self = Self(1 << 2);
-    const COPIED: Self = Self(1 << 3);
-    const COPY_LATE: Self = Self(1 << 4);
-    const COPY_CORRUPTED: Self = Self(1 << 5);
-    const JITTERED: Self = Self(1 << 6);
-
-    /// As bits, to be kept.
-    pub const fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// From [`bits`](Self::bits).
-    pub const fn from_bits(bits: u8) -> Self {
-        Self(bits)
-    }
-
-    const fn has(self, what: Self) -> bool {
-        self.0 & what.0 != 0
-    }
-
-    const fn add_if(&mut self, befalls: bool, what: Self) {
-        if befalls {
-            self.0 |= what.0;
-        }
-    }
-
-    /// True if it does not arrive.
-    pub const fn is_lost(self) -> bool {
-        self.has(Self::LOST)
-    }
-
-    /// True if it arrives twice.
-    pub const fn is_copied(self) -> bool {
-        self.has(Self::COPIED)
-    }
-
-    /// The number of its arrivals, none to two, that are late.
-    pub const fn late(self) -> u64 {
-        self.has(Self::LATE) as u64 + self.has(Self::COPY_LATE) as u64
-    }
-
-    /// In how many of its arrivals, none to two, a bit is flipped.
-    pub const fn corrupted(self) -> u64 {
-        self.has(Self::CORRUPTED) as u64 + self.has(Self::COPY_CORRUPTED) as u64
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::contract::Described;
 use crate::bucket::{Bucket, burst};
 use crate::check::{Refusal, refuse};
-use crate::queue::Limit;
+use crate::limit::Limit;
 
 /// A token-bucket shaper in front of a faster wire, as Linux's `tbf`: a packet waits until there are tokens for it, in
 /// order. The link's `rate` is the rate at which tokens come.
