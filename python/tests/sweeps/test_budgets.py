@@ -14,7 +14,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.sweeps.plans import axes, plan
-from ackclock.sweeps.stores import results
+from ackclock.sweeps import results
 from ackclock.sweeps.stores.footers import read_bytes_of
 from ackclock.sweeps.stores.store import Store
 from sweeps.plans import BASE, plan as small
