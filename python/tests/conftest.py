@@ -24,6 +24,10 @@ from support import ROOT, SMALL, Answer
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Tables are as wide as in a pipe, whatever terminal the tests are begun from.
+for _name in ("COLUMNS", "LINES"):
+    os.environ.pop(_name, None)
+
 #: The processor's seconds that a test may take, unless its mark says that it is run apart.
 BUDGET_S: float = tomllib.loads((ROOT / "ci/budget.toml").read_text("utf-8"))["longest_test_s"]
 APART = ("live", "slow")

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import ackclock as ac
+from ackclock.sweeps import results
 from ackclock.sweeps.plans import axes, plan
-from ackclock.sweeps.stores import results
 from ackclock.sweeps.stores.footers import read_bytes_of
 from ackclock.sweeps.stores.store import Store
 from sweeps.plans import BASE, plan as small
