@@ -416,7 +416,7 @@ mod tests {
         if crate::needs().is_some() {
             return;
         }
-        for law in crate::base::laws() {
+        for law in crate::laws() {
             let rules = if law.takes_parts { 0..=4 } else { 0..=0 };
             for idle in rules {
                 let parts = Parts { idle, rto_us: 500_000, syn: idle.min(2), ..Parts::default() };
