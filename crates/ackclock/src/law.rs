@@ -7,7 +7,7 @@ pub use ackclock_tcp::event::{
     Ack, Congestion, Delivery, Established, Limit, LostSegment, Proposal, RateSample, RecoveryEnd,
     Repair, RttSample, SendStart, Signal, SlowStartStep, Why,
 };
-pub use ackclock_tcp::growth::{Growth, fail};
+pub use ackclock_tcp::growth::{Growth, Wants, fail};
 pub use ackclock_tcp::judge::law_check::{Broken, Kept, Plan};
 pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 

@@ -7,7 +7,7 @@ use ackclock_tcp::event::{
     Ack, Congestion, Delivery, Established, Limit, LostSegment, Proposal, RateSample, RecoveryEnd,
     Repair, RttSample, SendStart, Signal, SlowStartStep, Why,
 };
-use ackclock_tcp::growth::{Growth, fail};
+use ackclock_tcp::growth::{Growth, Wants, fail};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::abi::{self, Callbacks, MODELS_PATH, UNKNOWN, VERSION};
@@ -321,8 +321,8 @@ impl Growth for ForeignLaw {
         self.ask();
     }
 
-    fn models_path(&self) -> bool {
-        self.calls.models_path
+    fn wants(&self) -> Wants {
+        Wants { models_path: self.calls.models_path, ..Wants::ACKS }
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {

@@ -303,9 +303,9 @@ impl Model {
         if let Some(idle) = &mut self.idle {
             let (cwnd, in_slow_start) = (self.law.cwnd(), self.law.in_slow_start());
             ack.may_grow = record.asks && idle.may_grow(&ack, cwnd, in_slow_start);
-            grows = record.asks && (ack.may_grow || self.law.grows_unused());
+            grows = record.asks && (ack.may_grow || self.law.wants().grows_unused);
         }
-        if grows && self.law.wants_acks() {
+        if grows && self.law.wants().grows_by_acks {
             let step = self.law.in_slow_start().then(|| {
                 let (cwnd, ssthresh) = (self.law.cwnd(), self.law.ssthresh());
                 let mut step = self.start.on_ack(&ack, cwnd, ssthresh);
@@ -318,7 +318,7 @@ impl Model {
             });
             self.law.on_ack(&ack, step);
         }
-        if !self.law.models_path() {
+        if !self.law.wants().models_path {
             return;
         }
         let sample = record.sample.map(|(delivered, interval)| RateSample {

@@ -196,6 +196,6 @@ pub fn law_trace(plan: &LawTracePlan<'_>) -> Result<String, BadInput> {
 /// The words of a law: its trait, its events, and their units.
 pub mod law {
     pub use ackclock_tcp::event::*;
-    pub use ackclock_tcp::growth::{Growth, fail};
+    pub use ackclock_tcp::growth::{Growth, Wants, fail};
     pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 }

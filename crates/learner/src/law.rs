@@ -8,7 +8,7 @@ use ackclock_tcp::event::{
     Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, RttSample,
     SendStart, SlowStartStep, Why,
 };
-use ackclock_tcp::growth::{AnyGrowth, Growth};
+use ackclock_tcp::growth::{AnyGrowth, Growth, Wants};
 use ackclock_tcp::variant::register_law;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
@@ -120,7 +120,7 @@ impl Told {
         let told = Self { link, follows, paces: by == Some(Control::Rate) };
         {
             let mut shared = locked(&told.link);
-            shared.hears_deliveries = told.models_path();
+            shared.hears_deliveries = told.wants().models_path;
             shared.follows = told.follows.is_some();
         }
         told
@@ -134,12 +134,12 @@ impl Growth for Told {
         }
     }
 
-    fn wants_acks(&self) -> bool {
-        self.follows.as_ref().is_some_and(Growth::wants_acks)
-    }
-
-    fn models_path(&self) -> bool {
-        self.follows.as_ref().is_none_or(Growth::models_path)
+    fn wants(&self) -> Wants {
+        Wants {
+            grows_by_acks: self.follows.as_ref().is_some_and(|law| law.wants().grows_by_acks),
+            models_path: self.follows.as_ref().is_none_or(|law| law.wants().models_path),
+            ..Wants::ACKS
+        }
     }
 
     fn on_rtt(&mut self, sample: &RttSample) {

@@ -12,7 +12,7 @@ use ackclock_lab::law::{
     Ack as AckEvent, Bytes, Congestion as CongestionEvent, Delivery as DeliveryEvent, Duration,
     Established, Growth, Instant, Limit, LostSegment, Mss, Proposal as ProposalEvent, Rate,
     RecoveryEnd as RecoveryEndEvent, Repair, RttSample as RttSampleEvent,
-    SendStart as SendStartEvent, Signal, SlowStartStep, Why, fail,
+    SendStart as SendStartEvent, Signal, SlowStartStep, Wants, Why, fail,
 };
 use ackclock_lab::{CheckPlan, LawTracePlan, Ticket};
 use pyo3::PyClass;
@@ -515,8 +515,8 @@ impl Growth for PythonLaw {
         });
     }
 
-    fn wants_acks(&self) -> bool {
-        self.on_ack.is_some()
+    fn wants(&self) -> Wants {
+        Wants { grows_by_acks: self.on_ack.is_some(), models_path: self.models_path, ..Wants::ACKS }
     }
 
     fn on_rtt(&mut self, sample: &RttSampleEvent) {
@@ -604,10 +604,6 @@ impl Growth for PythonLaw {
 
     fn pacing_rate(&self) -> Option<Rate> {
         self.windows.pacing
-    }
-
-    fn models_path(&self) -> bool {
-        self.models_path
     }
 
     fn on_delivery(&mut self, delivery: &DeliveryEvent) {

@@ -25,7 +25,7 @@ use crate::event::{
 use crate::words::{Choice, Defaults, choices};
 
 pub use ccp::{CcpSettings, Reading, Storage};
-pub use contract::{About, Delays, Growth, Law, LawForm, Model, Recoveries, Routers};
+pub use contract::{About, Delays, Growth, Law, LawForm, Model, Recoveries, Routers, Wants};
 pub use linux::Linux;
 pub use reno::RenoWord;
 pub use tahoe::Counting;
@@ -330,12 +330,8 @@ impl Growth for AnyGrowth {
         each!(self, law => law.pacing_rate())
     }
 
-    fn grows_unused(&self) -> bool {
-        each!(self, law => law.grows_unused())
-    }
-
-    fn heeds_states(&self) -> bool {
-        each!(self, law => law.heeds_states())
+    fn wants(&self) -> Wants {
+        each!(self, law => law.wants())
     }
 
     fn on_state(&mut self, change: &StateChange) {
@@ -346,16 +342,8 @@ impl Growth for AnyGrowth {
         each!(self, law => law.delays(now))
     }
 
-    fn measures_marks(&self) -> bool {
-        each!(self, law => law.measures_marks())
-    }
-
     fn on_marks(&mut self, report: &MarkReport) {
         each!(mut self, law => law.on_marks(report));
-    }
-
-    fn hears_acks(&self) -> bool {
-        each!(self, law => law.hears_acks())
     }
 
     fn on_acked(&mut self, acked: &Acked) {
@@ -364,14 +352,6 @@ impl Growth for AnyGrowth {
 
     fn asks_to_reduce(&mut self) -> bool {
         each!(mut self, law => law.asks_to_reduce())
-    }
-
-    fn models_path(&self) -> bool {
-        each!(self, law => law.models_path())
-    }
-
-    fn wants_acks(&self) -> bool {
-        each!(self, law => law.wants_acks())
     }
 
     #[inline]

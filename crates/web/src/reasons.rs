@@ -95,7 +95,7 @@ impl Teller {
             page: page_of(parts.growth),
             slow_start: Part::SlowStart(parts.slow_start).spelled(),
             owns_slow_start: about.owns.iter().any(|(slot, _)| *slot == Slot::SlowStart),
-            models: growth.models_path(),
+            models: growth.wants().models_path,
             paces: growth.pacing_rate().is_some(),
             growth: SECTIONS.into_iter().find(|(number, _)| Some(*number) == source),
             recovery: Part::Recovery(parts.recovery).spelled(),

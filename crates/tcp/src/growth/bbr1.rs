@@ -19,7 +19,7 @@ use super::bbr::{
     MIN_PIPE_SEGMENTS, MIN_RTT_WINDOW, NOMINAL_RTT, PACING_MARGIN, PROBE_RTT_DURATION, Rounds,
     bytes, pacing_rate, volume,
 };
-use super::contract::{About, Growth, Law};
+use super::contract::{About, Growth, Law, Wants};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
@@ -528,12 +528,8 @@ impl Growth for Bbr1 {
         Some(pacing_rate(self.pacing_rate))
     }
 
-    fn models_path(&self) -> bool {
-        true
-    }
-
-    fn wants_acks(&self) -> bool {
-        false
+    fn wants(&self) -> Wants {
+        Wants { models_path: true, grows_by_acks: false, ..Wants::ACKS }
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {

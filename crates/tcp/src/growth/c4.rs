@@ -7,7 +7,7 @@
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{self, Rounds, bytes, pacing_rate, volume};
-use super::contract::{About, Growth, Law};
+use super::contract::{About, Growth, Law, Wants};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep, Why,
@@ -474,12 +474,8 @@ impl Growth for C4 {
         Some(pacing_rate(self.rate()))
     }
 
-    fn models_path(&self) -> bool {
-        true
-    }
-
-    fn wants_acks(&self) -> bool {
-        false
+    fn wants(&self) -> Wants {
+        Wants { models_path: true, grows_by_acks: false, ..Wants::ACKS }
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {

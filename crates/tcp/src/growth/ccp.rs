@@ -13,7 +13,7 @@ mod settings;
 
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::contract::{About, Growth, Law, Recoveries, whole_bytes};
+use super::contract::{About, Growth, Law, Recoveries, whole_bytes, Wants};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
@@ -266,8 +266,8 @@ impl Growth for Ccp {
         !self.controls && self.ssthresh.is_none_or(|ssthresh| self.cwnd < ssthresh)
     }
 
-    fn models_path(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { models_path: true, ..Wants::ACKS }
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {

@@ -25,14 +25,52 @@ impl Delays {
     pub const UNKNOWN: Self = Self { trusted: true, least: None };
 }
 
+/// What a growth law is told of, and how it is treated. It never changes while a law lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "wishes that have nothing to do with another")]
+pub struct Wants {
+    /// True if [`Growth::on_ack`] does anything, which a law that is told of every delivery may not need.
+    pub grows_by_acks: bool,
+    /// True if an ACK counts although the idle rule finds the window unused: the law looks at [`Ack::may_grow`] itself.
+    pub grows_unused: bool,
+    /// True if the law is to be told of every ACK ([`Growth::on_acked`]).
+    pub hears_acks: bool,
+    /// True if the law is to be told of the sender's states ([`Growth::on_state`]).
+    pub heeds_states: bool,
+    /// True if the law measures how much of what it sends meets congestion, and is to be told of the marks on every ACK
+    /// ([`Growth::on_marks`]).
+    pub measures_marks: bool,
+    /// True if the law models the path. Such a law is told of every delivery and loss, and owns the window during a
+    /// repair: recovery says what is lost, the window how much goes out, and no proportional rate reduction comes
+    /// between.
+    pub models_path: bool,
+}
+
+impl Wants {
+    /// A law that grows by the ACKs of new data in a window that is used, and hears of nothing else.
+    pub const ACKS: Self = Self {
+        grows_by_acks: true,
+        grows_unused: false,
+        hears_acks: false,
+        heeds_states: false,
+        measures_marks: false,
+        models_path: false,
+    };
+}
+
 /// A growth law.
 pub trait Growth: Debug + Send {
+    /// What the law is told of. Never changes.
+    fn wants(&self) -> Wants {
+        Wants::ACKS
+    }
+
     /// An ACK of new data that the idle rule lets the window grow on. `slow_start` is what the
     /// slow-start law says, while [`Growth::in_slow_start`].
     ///
     /// The ACKs of a repair are not among them, but for one after a timeout, nor those with an echo of a mark: a law
     /// that counts all data compares [`Ack::una`] with what it was. One that counts in an unused window, too, says so
-    /// ([`grows_unused`](Self::grows_unused)).
+    /// ([`grows_unused`](Wants::grows_unused)).
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>);
 
     /// A round-trip time was measured; before [`Growth::on_ack`] of the same ACK.
@@ -51,19 +89,8 @@ pub trait Growth: Debug + Send {
     /// Linux's states also after an [`on_spurious`](Self::on_spurious) by the ACK that ends the repair.
     fn on_complete(&mut self) {}
 
-    /// True if an ACK counts although the idle rule finds the window unused: the law looks at
-    /// [`Ack::may_grow`] itself. Never changes.
-    fn grows_unused(&self) -> bool {
-        false
-    }
-
-    /// True if the law is to be told of the sender's states ([`on_state`](Self::on_state)). Never changes.
-    fn heeds_states(&self) -> bool {
-        false
-    }
-
     /// The sender's state is another one; after the reduction that it begins with, and before the growth that it
-    /// allows. Only of a law that [heeds states](Self::heeds_states), in the states of [`States::Linux`](crate::States).
+    /// allows. Only of a law that [heeds states](Wants::heeds_states), in the states of [`States::Linux`](crate::States).
     fn on_state(&mut self, _: &StateChange) {}
 
     /// The delays that the law measured.
@@ -94,49 +121,25 @@ pub trait Growth: Debug + Send {
         None
     }
 
-    /// True if the law measures how much of what it sends meets congestion, and is to be told of the
-    /// marks on every ACK ([`on_marks`](Self::on_marks)). Never changes.
-    fn measures_marks(&self) -> bool {
-        false
-    }
-
     /// An ACK of new data, in recovery or not, whether or not the window may grow on it; in the states of Linux a duplicate
     /// one, too. Before the other events that it causes. Only of a law that
-    /// [measures marks](Self::measures_marks).
+    /// [measures marks](Wants::measures_marks).
     fn on_marks(&mut self, _: &MarkReport) {}
-
-    /// True if the law is to be told of every ACK ([`on_acked`](Self::on_acked)). Never changes.
-    fn hears_acks(&self) -> bool {
-        false
-    }
 
     /// An ACK, new or duplicate, in recovery or not, whether or not the window may grow on it. After
     /// [`on_rtt`](Self::on_rtt), and before the other events that it causes. Only of a law that
-    /// [hears ACKs](Self::hears_acks).
+    /// [hears ACKs](Wants::hears_acks).
     fn on_acked(&mut self, _: &Acked) {}
 
     /// True if the law asks for a reduction such as a mark brings, once each time that it asks. Only of a law that
-    /// [hears ACKs](Self::hears_acks), after [`on_ack`](Self::on_ack).
+    /// [hears ACKs](Wants::hears_acks), after [`on_ack`](Self::on_ack).
     fn asks_to_reduce(&mut self) -> bool {
         false
     }
 
-    /// True if the law models the path. Such a law is told of every delivery and loss, and owns the
-    /// window during a repair: recovery says what is lost, the window how much goes out, and no
-    /// proportional rate reduction comes between. Never changes.
-    fn models_path(&self) -> bool {
-        false
-    }
-
     /// An ACK, new or duplicate, in recovery or not; after the other events that it causes. Only of
-    /// a law that [models the path](Self::models_path).
+    /// a law that [models the path](Wants::models_path).
     fn on_delivery(&mut self, _: &Delivery) {}
-
-    /// True if [`on_ack`](Self::on_ack) does anything, which a law that is told of every delivery may
-    /// not need. Never changes.
-    fn wants_acks(&self) -> bool {
-        true
-    }
 
     /// A segment was found lost, by an ACK or a timer. Only of a law that models the path.
     fn on_lost(&mut self, _: &LostSegment) {}

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use super::bbr::{self, NOMINAL_RTT, pacing_rate};
-use super::contract::{About, Growth, Law, whole_bytes};
+use super::contract::{About, Growth, Law, whole_bytes, Wants};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep, Why,
@@ -311,12 +311,8 @@ impl Growth for Copa {
         Some(pacing_rate(2.0 * self.cwnd().as_f64() / rtt))
     }
 
-    fn models_path(&self) -> bool {
-        true
-    }
-
-    fn wants_acks(&self) -> bool {
-        false
+    fn wants(&self) -> Wants {
+        Wants { models_path: true, grows_by_acks: false, ..Wants::ACKS }
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {

@@ -7,7 +7,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Mss};
 
-use super::contract::{About, Growth, Law, LawForm};
+use super::contract::{About, Growth, Law, LawForm, Wants};
 use super::reno::Reno;
 use super::variables::variables;
 use crate::event::{Ack, Congestion, MarkReport, Proposal, RecoveryEnd, Signal, SlowStartStep};
@@ -136,8 +136,8 @@ impl Growth for Dctcp {
         self.reno.ssthresh()
     }
 
-    fn measures_marks(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { measures_marks: true, ..Wants::ACKS }
     }
 
     /// Steps 1 to 8 of §3.3.

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::contract::{Delays, Growth};
+use super::contract::{Delays, Growth, Wants};
 use super::variables::{Value, Variable};
 use crate::event::{
     Ack, Acked, Congestion, Established, MarkReport, Proposal, RecoveryEnd, RttSample, SendStart,
@@ -367,8 +367,14 @@ impl<M: Module> Growth for Linux<M> {
         self.module.on_established(&mut self.window, established);
     }
 
-    fn hears_acks(&self) -> bool {
-        M::HEARS_ACKS
+    fn wants(&self) -> Wants {
+        Wants {
+            hears_acks: M::HEARS_ACKS,
+            grows_unused: M::WHOLE_GROWTH,
+            heeds_states: M::HEEDS_STATES,
+            measures_marks: M::MEASURES_MARKS,
+            ..Wants::ACKS
+        }
     }
 
     fn on_acked(&mut self, acked: &Acked) {
@@ -411,20 +417,8 @@ impl<M: Module> Growth for Linux<M> {
         self.window.in_slow_start()
     }
 
-    fn grows_unused(&self) -> bool {
-        M::WHOLE_GROWTH
-    }
-
-    fn heeds_states(&self) -> bool {
-        M::HEEDS_STATES
-    }
-
     fn on_state(&mut self, change: &StateChange) {
         self.module.on_state(&mut self.window, change);
-    }
-
-    fn measures_marks(&self) -> bool {
-        M::MEASURES_MARKS
     }
 
     fn on_marks(&mut self, report: &MarkReport) {

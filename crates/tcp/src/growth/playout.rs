@@ -11,7 +11,7 @@
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{Rounds, pacing_rate};
-use super::contract::{About, Growth, Law, Recoveries, whole_bytes};
+use super::contract::{About, Growth, Law, Recoveries, whole_bytes, Wants};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep,
@@ -304,8 +304,8 @@ impl Growth for Playout {
         Some(pacing_rate(ratio * window / self.srtt.unwrap_or(NOMINAL_RTT).as_secs_f64()))
     }
 
-    fn models_path(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { models_path: true, ..Wants::ACKS }
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use ackclock_units::{Bytes, Duration, Mss};
 
-use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes};
+use super::contract::{About, Growth, Law, LawForm, Wants, Window, whole_bytes};
 use super::variables::{Value, Variable};
 use crate::event::{
     Ack, Acked, Congestion, Established, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep,
@@ -188,17 +188,12 @@ impl<R: Rule> Growth for Published<R> {
         }
     }
 
-    /// A rule follows the path in an unused window, too.
-    fn grows_unused(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { grows_unused: true, hears_acks: R::HEARS_ACKS, ..Wants::ACKS }
     }
 
     fn on_rtt(&mut self, sample: &RttSample) {
         self.rule.on_sample(sample);
-    }
-
-    fn hears_acks(&self) -> bool {
-        R::HEARS_ACKS
     }
 
     fn on_acked(&mut self, acked: &Acked) {

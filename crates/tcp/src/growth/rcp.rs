@@ -4,7 +4,7 @@
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{Rounds, pacing_rate};
-use super::contract::{About, Growth, Law, Recoveries, Routers};
+use super::contract::{About, Growth, Law, Recoveries, Routers, Wants};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Feedback, Proposal, RecoveryEnd, Signal, SlowStartStep,
@@ -130,12 +130,8 @@ impl Growth for Rcp {
         Some(pacing_rate(self.rate()))
     }
 
-    fn models_path(&self) -> bool {
-        true
-    }
-
-    fn wants_acks(&self) -> bool {
-        false
+    fn wants(&self) -> Wants {
+        Wants { models_path: true, grows_by_acks: false, ..Wants::ACKS }
     }
 
     fn on_delivery(&mut self, delivery: &Delivery) {

@@ -159,7 +159,7 @@ fn laws() -> impl Iterator<Item = GrowthChoice> {
 
 /// The laws whose window answers to each ACK and each loss.
 fn window_laws() -> impl Iterator<Item = GrowthChoice> {
-    laws().filter(|choice| !AnyGrowth::new(*choice).models_path())
+    laws().filter(|choice| !AnyGrowth::new(*choice).wants().models_path)
 }
 
 /// Every slow-start law of the registry.
@@ -272,7 +272,7 @@ fn the_threshold_is_at_least_two_segments() {
 fn a_reduction_for_nothing_is_taken_back() {
     // Tahoe, and what it was made for, know no way back.
     let tahoe = |law: &GrowthChoice| matches!(law, GrowthChoice::Tahoe(_));
-    let back = |law: &GrowthChoice| !tahoe(law) && !AnyGrowth::new(*law).models_path();
+    let back = |law: &GrowthChoice| !tahoe(law) && !AnyGrowth::new(*law).wants().models_path;
     for choice in laws().filter(back) {
         for signal in [Signal::Loss, Signal::Timeout { consecutive: 1 }] {
             let mut story = Story::new(choice, 40);

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ackclock_units::{Bytes, Instant, Mss, Rate};
 
 use super::Reno;
-use super::contract::{About, Delays, Growth, Law};
+use super::contract::{About, Delays, Growth, Law, Wants};
 use super::variables::{Value, Variable};
 use crate::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
@@ -239,12 +239,8 @@ impl Growth for Visitor {
         self.tell("on_recovery_end", Some(end.now), |law| law.on_recovery_end(end));
     }
 
-    fn grows_unused(&self) -> bool {
-        self.law.grows_unused()
-    }
-
-    fn heeds_states(&self) -> bool {
-        self.law.heeds_states()
+    fn wants(&self) -> Wants {
+        self.law.wants()
     }
 
     fn on_state(&mut self, change: &StateChange) {
@@ -284,16 +280,8 @@ impl Growth for Visitor {
         self.law.pacing_rate()
     }
 
-    fn measures_marks(&self) -> bool {
-        self.law.measures_marks()
-    }
-
     fn on_marks(&mut self, report: &MarkReport) {
         self.tell("on_marks", None, |law| law.on_marks(report));
-    }
-
-    fn hears_acks(&self) -> bool {
-        self.law.hears_acks()
     }
 
     fn on_acked(&mut self, acked: &Acked) {
@@ -304,16 +292,8 @@ impl Growth for Visitor {
         self.law.asks_to_reduce()
     }
 
-    fn models_path(&self) -> bool {
-        self.law.models_path()
-    }
-
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.tell("on_delivery", Some(delivery.now), |law| law.on_delivery(delivery));
-    }
-
-    fn wants_acks(&self) -> bool {
-        self.law.wants_acks()
     }
 
     fn on_lost(&mut self, lost: &LostSegment) {

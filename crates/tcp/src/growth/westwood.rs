@@ -8,7 +8,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes};
+use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes, Wants};
 use super::variables::variables;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep};
 use crate::words::{Described, Word};
@@ -130,9 +130,8 @@ impl Growth for Westwood {
         self.rtt_min = Some(self.rtt_min.map_or(sample.rtt, |least| least.min(sample.rtt)));
     }
 
-    /// A window that is not in use is measured, too.
-    fn grows_unused(&self) -> bool {
-        true
+    fn wants(&self) -> Wants {
+        Wants { grows_unused: true, ..Wants::ACKS }
     }
 
     fn on_congestion(&mut self, congestion: &Congestion) {

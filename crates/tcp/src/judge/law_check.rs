@@ -18,7 +18,7 @@ use crate::event::{
     MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
     Why,
 };
-use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed};
+use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed, Wants};
 use crate::sender::story::{Step, World, locked};
 use crate::variant::{Parts, Variant};
 
@@ -201,7 +201,7 @@ impl Growth for Watched {
         };
         self.hear("on_ack", Some(ack.now), detail, |law| law.on_ack(ack, slow_start));
         let after = self.law.cwnd();
-        if self.law.models_path() {
+        if self.law.wants().models_path {
             return;
         }
         let (from, to) = (before.get(), after.get());
@@ -238,7 +238,7 @@ impl Growth for Watched {
         self.hear("on_congestion", Some(congestion.now), detail, |law| {
             law.on_congestion(congestion);
         });
-        if self.law.models_path() {
+        if self.law.wants().models_path {
             return;
         }
         let after = self.law.cwnd();
@@ -259,7 +259,7 @@ impl Growth for Watched {
             || end.at_most.map_or(String::new(), |most| format!("at most {} bytes", most.get()));
         self.hear("on_recovery_end", Some(end.now), detail, |law| law.on_recovery_end(end));
         let after = self.law.cwnd();
-        if self.law.models_path() {
+        if self.law.wants().models_path {
             return;
         }
         if let Some(floor) = self.floor.take() {
@@ -321,12 +321,8 @@ impl Growth for Watched {
         self.law.pacing_rate()
     }
 
-    fn grows_unused(&self) -> bool {
-        self.law.grows_unused()
-    }
-
-    fn heeds_states(&self) -> bool {
-        self.law.heeds_states()
+    fn wants(&self) -> Wants {
+        self.law.wants()
     }
 
     fn on_state(&mut self, change: &StateChange) {
@@ -337,16 +333,8 @@ impl Growth for Watched {
         self.law.delays(now)
     }
 
-    fn measures_marks(&self) -> bool {
-        self.law.measures_marks()
-    }
-
     fn on_marks(&mut self, report: &MarkReport) {
         self.hear("on_marks", None, String::new, |law| law.on_marks(report));
-    }
-
-    fn hears_acks(&self) -> bool {
-        self.law.hears_acks()
     }
 
     fn on_acked(&mut self, acked: &Acked) {
@@ -357,17 +345,9 @@ impl Growth for Watched {
         self.law.asks_to_reduce()
     }
 
-    fn models_path(&self) -> bool {
-        self.law.models_path()
-    }
-
     fn on_delivery(&mut self, delivery: &Delivery) {
         let detail = || format!("{} bytes", delivery.newly_delivered.get());
         self.hear("on_delivery", Some(delivery.now), detail, |law| law.on_delivery(delivery));
-    }
-
-    fn wants_acks(&self) -> bool {
-        self.law.wants_acks()
     }
 
     fn on_lost(&mut self, lost: &LostSegment) {
@@ -457,7 +437,7 @@ fn tell(cast: &Cast, steps: &[Step], tells: bool, heard: Option<&Heard>) -> (End
             let after = world.sender.cwnd();
             let bound = cast.gated
                 && !world.may_grow()
-                && !world.sender.growth().models_path()
+                && !world.sender.growth().wants().models_path
                 && world.sender.stats().spurious == spurious;
             // A window of one segment may become two, the least that a reduction leaves (RFC 5681 §3.1).
             if bound && after > before.max(world.sender.mss().times(2)) {
@@ -603,7 +583,7 @@ fn duplicates(choice: GrowthChoice, heard: Option<&Heard>) -> (u64, Option<(Faul
         let cwnd = mss.times(10);
         law.rebase(&Proposal { cwnd: Some(cwnd), ssthresh: None, mss, why: Why::Established });
         law.on_established(&Established { srtt: Some(Duration::from_millis(50)), seed: 1 });
-        if law.models_path() {
+        if law.wants().models_path {
             return;
         }
         let at = |millis: u64| Instant::START + Duration::from_millis(millis);
@@ -627,7 +607,7 @@ fn duplicates(choice: GrowthChoice, heard: Option<&Heard>) -> (u64, Option<(Faul
                 paced: false,
                 mss,
             };
-            if law.hears_acks() {
+            if law.wants().hears_acks {
                 law.on_acked(&Acked {
                     now: event.now,
                     newly_acked: event.newly_acked,

@@ -287,7 +287,7 @@ impl Allowance {
         let (cwnd, in_slow_start) = (self.growth.cwnd(), self.growth.in_slow_start());
         let mut step = in_slow_start.then(|| self.start.on_ack(&ack, cwnd, self.growth.ssthresh()));
         ack.may_grow = self.idle.may_grow(&ack, cwnd, in_slow_start);
-        if !ack.may_grow && !self.growth.grows_unused() {
+        if !ack.may_grow && !self.growth.wants().grows_unused {
             // The slow-start law follows the delay on every ACK, and may find the end on any.
             let Some(found) = step.filter(|step| step.exit) else { return };
             step = Some(SlowStartStep { exit: found.exit, ..SlowStartStep::grow(Bytes::ZERO) });

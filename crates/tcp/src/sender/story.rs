@@ -11,7 +11,7 @@ use crate::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, Handshake, LostSegment, MarkReport,
     Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
 };
-use crate::growth::{AnyGrowth, Delays, Growth};
+use crate::growth::{AnyGrowth, Delays, Growth, Wants};
 use crate::idle::{AnyIdle, Idle, Usage};
 use crate::recovery::Recovery;
 
@@ -84,17 +84,15 @@ impl Growth for Recorder {
     fn in_slow_start(&self) -> bool {
         self.law.in_slow_start()
     }
-    fn hears_acks(&self) -> bool {
-        self.law.hears_acks()
+    fn wants(&self) -> Wants {
+        self.law.wants()
     }
+
     fn on_acked(&mut self, acked: &Acked) {
         self.law.on_acked(acked);
     }
     fn asks_to_reduce(&mut self) -> bool {
         self.law.asks_to_reduce()
-    }
-    fn models_path(&self) -> bool {
-        self.law.models_path()
     }
     fn on_delivery(&mut self, delivery: &Delivery) {
         self.law.on_delivery(delivery);
@@ -108,9 +106,6 @@ impl Growth for Recorder {
     fn limits_flight(&self) -> bool {
         self.law.limits_flight()
     }
-    fn measures_marks(&self) -> bool {
-        self.law.measures_marks()
-    }
     fn on_marks(&mut self, report: &MarkReport) {
         self.law.on_marks(report);
     }
@@ -123,20 +118,11 @@ impl Growth for Recorder {
     fn pacing_rate(&self) -> Option<Rate> {
         self.law.pacing_rate()
     }
-    fn grows_unused(&self) -> bool {
-        self.law.grows_unused()
-    }
-    fn heeds_states(&self) -> bool {
-        self.law.heeds_states()
-    }
     fn on_state(&mut self, change: &StateChange) {
         self.law.on_state(change);
     }
     fn delays(&self, now: Instant) -> Delays {
         self.law.delays(now)
-    }
-    fn wants_acks(&self) -> bool {
-        self.law.wants_acks()
     }
 }
 

@@ -352,8 +352,8 @@ fn a_law_is_as_its_description_says() {
         let about = row.choice.about();
         let law = AnyGrowth::new(row.choice);
         let leaves = matches!(about.recoveries, Recoveries::LeavingTheWindow(_));
-        assert_eq!(law.models_path(), leaves, "{}", row.word);
-        assert_eq!(law.measures_marks(), about.needs_marks, "{}", row.word);
+        assert_eq!(law.wants().models_path, leaves, "{}", row.word);
+        assert_eq!(law.wants().measures_marks, about.needs_marks, "{}", row.word);
     }
 }
 

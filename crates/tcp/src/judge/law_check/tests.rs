@@ -99,8 +99,8 @@ impl Growth for Wrong {
         }
     }
 
-    fn grows_unused(&self) -> bool {
-        self.what == Mistake::GrowsInSilence
+    fn wants(&self) -> Wants {
+        Wants { grows_unused: self.what == Mistake::GrowsInSilence, ..Wants::ACKS }
     }
 
     fn rebase(&mut self, proposal: &Proposal) {

@@ -6,7 +6,7 @@ use crate::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
-use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice};
+use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, Wants};
 
 /// A law, and what its window is: that is asked for many times for each time that it changes, and a law
 /// may lie elsewhere in memory.
@@ -65,20 +65,8 @@ impl Law {
         self.inner.pacing_rate()
     }
 
-    pub fn measures_marks(&self) -> bool {
-        self.inner.measures_marks()
-    }
-
-    pub fn grows_unused(&self) -> bool {
-        self.inner.grows_unused()
-    }
-
-    pub fn heeds_states(&self) -> bool {
-        self.inner.heeds_states()
-    }
-
-    pub fn hears_acks(&self) -> bool {
-        self.inner.hears_acks()
+    pub fn wants(&self) -> Wants {
+        self.inner.wants()
     }
 
     pub fn asks_to_reduce(&mut self) -> bool {
@@ -87,14 +75,6 @@ impl Law {
 
     pub fn delays(&self, now: Instant) -> Delays {
         self.inner.delays(now)
-    }
-
-    pub fn models_path(&self) -> bool {
-        self.inner.models_path()
-    }
-
-    pub fn wants_acks(&self) -> bool {
-        self.inner.wants_acks()
     }
 
     #[inline]

@@ -57,7 +57,7 @@ impl States {
     }
 
     pub(super) fn tell(&mut self, law: &Law) {
-        self.told = self.linux && law.heeds_states();
+        self.told = self.linux && law.wants().heeds_states;
     }
 
     pub(super) const fn state(&self) -> CaState {

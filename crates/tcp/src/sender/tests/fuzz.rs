@@ -77,7 +77,7 @@ proptest! {
                 let bound = !name.starts_with("vegas(linux)")
                     && !parts.growth.about().resettles
                     && !world.may_grow()
-                    && !world.sender.growth().models_path()
+                    && !world.sender.growth().wants().models_path
                     && world.sender.stats.spurious == undone;
                 // A window of one segment may become two, the least that a reduction leaves (RFC 5681 §3.1), and which
                 // Linux's Vegas keeps.

@@ -17,7 +17,7 @@ use crate::sender::flight::Flight;
 impl Allowance {
     /// The growth law or the recovery is another one.
     pub(in crate::sender) fn introduce(&mut self, flight: &mut Flight) {
-        if self.growth.models_path() {
+        if self.growth.wants().models_path {
             let Modelled { tracker, timeout_until } =
                 &mut **self.modelled.get_or_insert_with(Box::default);
             tracker.reset(flight.board().is_none());
@@ -28,10 +28,10 @@ impl Allowance {
         if self.modelled.is_some() {
             flight.leave_to_law();
         }
-        self.hearing = self.growth.hears_acks().then(|| Box::new(Hearing::new(self.seed)));
-        self.marks.set_measured(self.growth.measures_marks());
+        self.hearing = self.growth.wants().hears_acks.then(|| Box::new(Hearing::new(self.seed)));
+        self.marks.set_measured(self.growth.wants().measures_marks);
         self.states.tell(&self.growth);
-        self.wants_acks = self.growth.wants_acks() || self.idle.wants_acks();
+        self.wants_acks = self.growth.wants().grows_by_acks || self.idle.wants_acks();
     }
 
     /// True if the law models the path.
