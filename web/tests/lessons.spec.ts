@@ -99,7 +99,12 @@ test("both languages have all texts, and the same numbers in them", () => {
     });
   expect(shape(texts.de)).toEqual(shape(texts.en));
   expect(Object.keys(texts.de.words)).toEqual(Object.keys(texts.en.words));
-  // Moments come from runs: no sentence has one typed in but those of the scenario.
+  // Moments come from runs: no sentence has one typed in but those that the scenario says.
+  for (const { id, scenario } of lessons)
+    for (const language of [texts.en, texts.de])
+      for (const step of language.lessons[id]?.steps ?? [])
+        for (const [typed] of step.matchAll(/\d[\d.,]* s\b/g))
+          expect(scenario.join("\n"), step).toContain(`"${typed}"`);
   for (const { id, steps, values } of lessons)
     for (const name of steps)
       if (name !== null) expect(values[name], `${id}: ${name}`).toBeTruthy();
