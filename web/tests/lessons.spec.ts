@@ -131,6 +131,21 @@ test("a lesson is read in German, before and after its answer", async ({ page })
   await expect(page.locator("#language")).toHaveValue("en");
 });
 
+test("a lesson is answered by the keyboard, and the focus goes to the verdict", async ({
+  page,
+}) => {
+  await visit(page);
+  await page.locator("#lessons").selectOption("rto");
+  await page.locator("#question input").first().focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator("#question input").nth(1)).toBeChecked();
+  await page.keyboard.press("Tab");
+  await expect(page.locator("#judge")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.locator("#verdict")).toBeFocused();
+  await expect(page.locator("#verdict")).toContainText("Three times");
+});
+
 test("a link to a lesson asks, too, and leaving it brings the laboratory", async ({
   page,
   context,
