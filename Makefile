@@ -54,6 +54,14 @@ ifeq ($(LEARN),on)
 LEARNED := target/profile/ackclock.profdata
 endif
 
+# Wheels carry the page of `ackclock serve` and the view of notebooks, which Node.js builds in a few seconds;
+# `make PAGE=off wheel` leaves them out.
+PAGE ?= on
+ifeq ($(PAGE),on)
+PAGE_MADE := dist/.page
+endif
+PAGE_SOURCES := $(wildcard web/*.json web/*.html web/vite*.ts) $(shell find web/src web/lessons -type f)
+
 # Wheels for others are linked by zig (requirements/wheel.txt), which knows the symbols of older C libraries and of the
 # other processor: they run with glibc 2.28 and later.
 GLIBC := manylinux_2_28
@@ -75,7 +83,7 @@ wheels: $(ARCHITECTURES:%=dist/wheels/.%) ## dist/wheels/*.whl: x86-64 and arm64
 
 .PHONY: test-wheel
 test-wheel: wheel ## Install the wheel without Rust in a new environment, and run a study with it
-	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*.whl
+	PYTHON="$(PYTHON)" PAGE="$(PAGE)" scripts/test_wheel.sh dist/*.whl
 
 .PHONY: demo
 demo: build ## Reproduce the study altman1997 with few seeds, and say where its report lies
@@ -277,6 +285,12 @@ clean: ## Remove everything that was built
 	$(file >.venv/.sources.new,$(sort $(SOURCES)))
 	@cmp --silent $@.new $@ || cp $@.new $@
 
+# Not the page itself: `make build` takes it as it is, and neither makes it nor waits for Node.js.
+dist/.page: $(PAGE_SOURCES) $(if $(wildcard python/ackclock/serve/page.html),,FORCE)
+	scripts/web.sh page
+	@mkdir -p dist
+	@touch $@
+
 target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	scripts/profile.sh $@
 
@@ -288,7 +302,7 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	@touch $@
 
 # An empty file of counts says that they cannot be made here.
-dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
+dist/.built: .venv/.sources $(SOURCES) $(LEARNED) $(PAGE_MADE) .venv/.runtime
 	@mkdir -p dist
 	@rm -f dist/*.whl
 	export ACKCLOCK_BUILD="wheel without a profile"; \
@@ -299,7 +313,7 @@ dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
 	@touch $@
 
 # With zig the engine's functions have other names than those that `scripts/profile.sh` counts, on x86-64 too.
-dist/wheels/.%: .venv/.sources $(SOURCES) .venv/.runtime .venv-zig/.installed
+dist/wheels/.%: .venv/.sources $(SOURCES) $(PAGE_MADE) .venv/.runtime .venv-zig/.installed
 	@mkdir -p dist/wheels
 	@rm -f dist/wheels/*_$*.whl
 	rustup target add $*-unknown-linux-gnu

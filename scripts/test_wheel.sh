@@ -5,6 +5,8 @@
 # 150 MB, run a scenario, give a table, and say which extra a report needs. Then, with one Python and with all extras, a
 # study is reproduced quickly, and every command and program of the README and of docs is run.
 #
+# With PAGE=on, as of a wheel that others are given, the page of `ackclock serve` and the view of notebooks are in it.
+#
 # scripts/test_wheel.sh WHEEL
 set -euo pipefail
 wheel=$(realpath "$1")
@@ -60,6 +62,16 @@ import ackclock as ac
 run = ac.simulate(sys.argv[1])
 assert run.flows.equals(ac.read_table(sys.argv[2])) and run.flows["goodput_bps"][0] > 0
 PROGRAM
+    if [ "${PAGE:-off}" = on ]; then
+        "$place/bin/python" - <<'PROGRAM'
+from importlib import resources
+
+page = (resources.files("ackclock.serve") / "page.html").read_text(encoding="utf-8")
+assert '<meta name="ackclock" content="serve" />' in page, "the page is not that of a server"
+for name in ("view.js", "view.css"):
+    assert (resources.files("ackclock.notebook") / name).read_bytes(), f"{name} is empty"
+PROGRAM
+    fi
     said=$("$place/bin/ackclock" report "$root/examples/first.toml" 2>&1) || code=$?
     if [ "$code" != 2 ] || [ "$said" != "ackclock: reports need matplotlib: pip install 'ackclock[report]'" ]; then
         echo "test_wheel: a report without its extra ended with code $code: $said" >&2
