@@ -683,6 +683,11 @@ impl<S: Stack> Runner<'_, S> {
             Stage::Opening => Answer::Blocks,
             Stage::Open => {
                 let rest = Bytes::new(data.get().saturating_sub(socket.in_syn.get()));
+                if !first && rest > Bytes::ZERO {
+                    // Data that goes with the ACK of the handshake makes the connection interactive (Linux's
+                    // `tcp_event_data_sent`, as `tcp_rcv_synsent_state_process` has set its `ato` before).
+                    let _ = self.stack.set_option(SocketOption::QuickAck(false));
+                }
                 Answer::Value(count(socket.in_syn + self.stack.write(self.now, rest, kind)))
             }
             _ => Answer::Error("EPIPE"),
