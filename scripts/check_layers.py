@@ -4,8 +4,8 @@
 * A crate depends on those below it alone: ``LAW``.
 * Clocks, sockets and processes appear in ``live`` alone, files and threads in ``lab``: ``HOME``.
 * A library that belongs to one crate is not used by another: ``LIBRARY_HOME``.
-* Inside a crate, a module uses those of the groups below it alone: ``MODULE_LAW``; and no circle of
-  modules is larger than ``LARGEST_CIRCLE`` says.
+* Inside a crate, a module uses those of the rooms that ``ci/layers.toml`` names for its own, no
+  circle of modules is larger than that file says, and ``src`` shows ``MOST_SHOWN`` ideas at most.
 * No module is longer than ``MAX_LINES`` lines, and every crate says what it is.
 
 Prints one line a violation; the exit code is 1 if there is any.
@@ -17,6 +17,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from modules import USE, Crate, Module, circles, leaves, without_comments
 ROOT = Path(__file__).resolve().parent.parent
 PREFIX = "ackclock-"
 MAX_LINES = 800
+MOST_SHOWN = 18
 
 _CORE = frozenset({"units", "packet", "tcp", "net", "app"})
 
@@ -96,177 +98,8 @@ LIBRARY_HOME: Mapping[str, frozenset[str]] = {
     "rayon": frozenset({"lab"}),
 }
 
-#: The groups of modules inside a crate, by the beginnings of their names, and the groups that each
-#: may use besides its own. The longest beginning counts; `lib.rs` may use everything.
-MODULE_LAW: Mapping[str, Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
-    "tcp": {
-        # Data structures that know nothing of TCP.
-        "data": (frozenset({"cache", "clock", "cookie", "delays", "near", "ring"}), frozenset()),
-        "event": (frozenset({"event"}), frozenset()),
-        "settings": (frozenset({"config/settings"}), frozenset()),
-        # How parts are named and described.
-        "words": (frozenset({"words"}), frozenset({"settings"})),
-        "rtt": (frozenset({"rtt"}), frozenset({"settings"})),
-        "scoreboard": (frozenset({"scoreboard"}), frozenset({"data"})),
-        "delivery": (frozenset({"delivery"}), frozenset({"data", "event", "scoreboard"})),
-        # The four choices know neither one another nor the sender.
-        "growth": (frozenset({"growth"}), frozenset({"data", "event", "settings", "words"})),
-        "start": (frozenset({"start"}), frozenset({"event", "settings", "words"})),
-        "idle": (frozenset({"idle"}), frozenset({"event", "settings", "words"})),
-        "recovery": (
-            frozenset({"recovery"}),
-            frozenset({"data", "scoreboard", "settings", "words"}),
-        ),
-        "variant": (
-            frozenset({"variant"}),
-            frozenset({"growth", "idle", "recovery", "settings", "start", "words"}),
-        ),
-        "config": (frozenset({"config"}), frozenset({"settings", "variant"})),
-        "receiver": (frozenset({"receiver"}), frozenset({"config", "data", "rtt", "settings"})),
-        "sender": (
-            frozenset({"sender"}),
-            frozenset(
-                {
-                    *("config", "data", "delivery", "event", "growth", "idle"),
-                    *("recovery", "rtt", "scoreboard", "settings", "start", "words"),
-                }
-            ),
-        ),
-        "endpoint": (
-            frozenset({"endpoint"}),
-            frozenset(
-                {
-                    *("config", "data", "event", "growth", "receiver"),
-                    *("rtt", "sender", "settings", "start", "variant"),
-                }
-            ),
-        ),
-        # Stories that a visitor's law is told.
-        "law_check": (
-            frozenset({"law_check"}),
-            frozenset({"config", "event", "growth", "sender", "settings", "variant"}),
-        ),
-        # Recorded events that a law is given.
-        "law_trace": (
-            frozenset({"law_trace"}),
-            frozenset({"config", "event", "sender", "settings", "variant"}),
-        ),
-        # What the simulator alone calls.
-        "simulator": (frozenset({"simulator"}), frozenset({"data", "endpoint"})),
-    },
-    "kernel": {
-        "base": (
-            frozenset(
-                {
-                    *("ends_settings", "error", "laws", "parts"),
-                    *("programs", "record", "router_settings"),
-                }
-            ),
-            frozenset(),
-        ),
-        # The comparison with the law in Rust knows nothing of the kernel.
-        "judge": (frozenset({"judge"}), frozenset({"base"})),
-        "library": (frozenset({"libelf"}), frozenset()),
-        "machine": (
-            frozenset({"loader", "needs", "no_loader", "registered"}),
-            frozenset({"base", "library"}),
-        ),
-        # Programs for packets, which the loader brings into the kernel.
-        "packets": (
-            frozenset({"ends", "no_ends", "no_router", "router"}),
-            frozenset({"base", "machine"}),
-        ),
-    },
-    "live": {
-        # Values that know nothing of the machine.
-        "base": (
-            frozenset(
-                {
-                    *("addresses", "beside", "content", "feed", "file_name", "header"),
-                    *("limits", "offload", "options", "wall_clock", "windows"),
-                }
-            ),
-            frozenset(),
-        ),
-        "error": (frozenset({"error"}), frozenset({"base"})),
-        # System calls are below all that makes them.
-        "sys": (frozenset({"sys"}), frozenset({"base"})),
-        "timing": (frozenset({"clock", "wake_policy"}), frozenset({"sys"})),
-        "machine": (
-            frozenset({"diag", "net_ns", "netlink", "tracepoint"}),
-            frozenset({"base", "sys", "timing"}),
-        ),
-        "records": (
-            frozenset({"app_log", "observed", "own_results"}),
-            frozenset({"sys"}),
-        ),
-        # The path is told the time, and knows no device.
-        "path": (frozenset({"path"}), frozenset({"base"})),
-        "ports": (
-            frozenset({"devices", "port", "userspace_host"}),
-            frozenset({"base", "machine", "records", "sys"}),
-        ),
-        # The driver of the path knows neither the report nor the rows.
-        "driver": (
-            frozenset({"path_driver", "pcap_tap"}),
-            frozenset({"base", "error", "path", "ports", "records", "sys", "timing"}),
-        ),
-        "settings": (frozenset({"kernel"}), frozenset({"base", "machine", "sys"})),
-        "hosts": (
-            frozenset({"hosts", "kernel_end"}),
-            frozenset({"base", "machine", "records", "settings", "sys", "timing"}),
-        ),
-        "programs": (
-            frozenset({"folder", "programs", "rights"}),
-            frozenset({"base", "error", "machine", "sys"}),
-        ),
-        # Observers do not know what acts.
-        "watch": (
-            frozenset({"program_sockets", "watch"}),
-            frozenset({"base", "machine", "records", "sys", "timing"}),
-        ),
-        "results": (
-            frozenset({"report", "rows"}),
-            frozenset(
-                {
-                    *("base", "driver", "hosts", "path", "programs"),
-                    *("records", "sys", "watch"),
-                }
-            ),
-        ),
-        # Routers of the kernel's at the path's devices: neither the path nor its driver.
-        "routers": (
-            frozenset({"kernel_routers"}),
-            frozenset({"base", "machine", "ports", "results", "timing"}),
-        ),
-        "run": (
-            frozenset({"run"}),
-            frozenset(
-                {
-                    *("base", "driver", "error", "hosts", "machine", "path", "ports", "programs"),
-                    *("records", "results", "routers", "settings", "sys", "timing", "watch"),
-                }
-            ),
-        ),
-        # The kernel as a stack for scripts: no run of a scenario.
-        "judge": (
-            frozenset({"judge"}),
-            frozenset({"base", "error", "machine", "settings", "sys"}),
-        ),
-        "play": (frozenset({"play"}), frozenset({"base", "sys"})),
-        # Tests of our own end point against the kernel's.
-        "interop": (
-            frozenset({"interop"}),
-            frozenset({"base", "machine", "ports", "records", "sys", "timing"}),
-        ),
-    },
-}
-
 #: The end of the paths of files that are run when a crate is built, and are no part of it.
 BUILD_SCRIPT = "/build.rs"
-
-#: The most modules of a crate that may use one another in a circle.
-LARGEST_CIRCLE: Mapping[str, int] = {"tcp": 3, "net": 3, "sim": 2, "live": 1}
 
 _PATH = re.compile(r"\bstd(?:::\w+)+")
 _FILES_OF_TESTS = re.compile(r"(^|/)(tests|benches|examples)(/|\.rs$)")
@@ -330,47 +163,53 @@ def _std_paths(text: str) -> Iterator[str]:
     yield from _PATH.findall(body)
 
 
-def module_violations(crate: str, source: Path) -> Iterator[str]:
-    """Yield the walls that modules of ``crate`` break, and circles that are too large."""
-    if crate not in MODULE_LAW and crate not in LARGEST_CIRCLE:
+def rooms_of_crates(root: Path) -> dict[str, Any]:
+    """Return the table ``rust`` of ``ci/layers.toml``."""
+    table: dict[str, Any] = tomllib.loads((root / "ci" / "layers.toml").read_text("utf-8"))["rust"]
+    return table
+
+
+def module_violations(crate: str, source: Path, law: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the walls that modules of ``crate`` break, and circles that are too large.
+
+    ``law`` is the table ``rust`` of ``ci/layers.toml``.
+    """
+    if crate not in law:
+        yield f"{crate}: ci/layers.toml does not know this crate"
         return
+    rooms: Mapping[str, list[str]] = law[crate]
     uses = Crate.read(source).uses()
-    law = MODULE_LAW.get(crate)
-    for module, used in sorted(uses.items()) if law else ():
-        yield from _wall_violations(crate, law or {}, module, used)
-    most = LARGEST_CIRCLE.get(crate, len(uses))
+    for module, used in sorted(uses.items()):
+        if module != ():
+            yield from _wall_violations(crate, rooms, module, used)
+    most = law["circles"].get(crate, law["circles"]["*"])
     for circle in circles(uses):
         if len(circle) > most:
             names = ", ".join(_name(module) for module in circle)
             yield f"{crate}: a circle of {len(circle)} modules, the most is {most}: {names}"
 
 
+def room_violations(crate: str, source: Path, law: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the rooms that ``ci/layers.toml`` names in vain, and a crate that shows too many."""
+    shown = {path.stem for path in source.iterdir()} - {"lib", "tests"}
+    for room in sorted(law.get(crate, {}).keys() - shown):
+        yield f"{crate}: ci/layers.toml names `{room}`, which is not there"
+    if len(shown) > MOST_SHOWN:
+        yield f"{crate}: `src` shows {len(shown)} ideas, the most is {MOST_SHOWN}"
+
+
 def _wall_violations(
-    crate: str,
-    law: Mapping[str, tuple[frozenset[str], frozenset[str]]],
-    module: Module,
-    used: Iterable[Module],
+    crate: str, rooms: Mapping[str, list[str]], module: Module, used: Iterable[Module]
 ) -> Iterator[str]:
-    if module == ():
-        return
-    group = _group(law, module)
-    if group is None:
-        yield f"{crate}/{_name(module)}: the law inside the crate does not know this module"
+    room = module[0]
+    if room not in rooms:
+        yield f"{crate}/{_name(module)}: ci/layers.toml does not know `{room}` of this crate"
         return
     for other in sorted(used):
-        their = _group(law, other)
-        if other == () or (their != group and their not in law[group][1]):
-            allowed = ", ".join(sorted(law[group][1])) or "no other group"
+        their = other[0] if other else "lib"
+        if their != room and their not in rooms[room]:
+            allowed = ", ".join(sorted(rooms[room])) or "no other room"
             yield f"{crate}/{_name(module)}: uses `{_name(other)}`, may use {allowed}"
-
-
-def _group(law: Mapping[str, tuple[frozenset[str], frozenset[str]]], module: Module) -> str | None:
-    for end in range(len(module), 0, -1):
-        beginning = "/".join(module[:end])
-        for group, (beginnings, _) in law.items():
-            if beginning in beginnings:
-                return group
-    return None
 
 
 def _name(module: Module) -> str:
@@ -399,8 +238,10 @@ def violations(root: Path) -> Iterator[str]:
         relative = path.relative_to(root)
         text = path.read_text(encoding="utf-8")
         yield from source_violations(relative.parts[1], str(relative), text)
-    for crate in sorted(MODULE_LAW.keys() | LARGEST_CIRCLE.keys()):
-        yield from module_violations(crate, root / "crates" / crate / "src")
+    law = rooms_of_crates(root)
+    for crate in sorted(LAW):
+        yield from module_violations(crate, root / "crates" / crate / "src", law)
+        yield from room_violations(crate, root / "crates" / crate / "src", law)
     yield from length_violations([*rust, *(root / "python" / "ackclock").rglob("*.py")], root)
 
 

@@ -66,12 +66,12 @@ FAMILIES: tuple[Family, ...] = (
 
 #: The words that other sources may say, by file, and why.
 ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
-    "crates/lab/src/bench.rs": (frozenset({"bulk"}), "the benchmark's workload"),
+    "crates/lab/src/benches/bench.rs": (frozenset({"bulk"}), "the benchmark's workload"),
     "crates/live/src/judge/stack.rs": (frozenset({"cubic"}), "the kernel's own default"),
-    "crates/live/src/kernel.rs": (frozenset({"reno"}), "what every kernel has"),
+    "crates/live/src/machine/kernel.rs": (frozenset({"reno"}), "what every kernel has"),
     "crates/live/src/programs.rs": (frozenset({"iperf3"}), "the program that is looked for"),
     "crates/live/src/run.rs": (frozenset({"bbr"}), "the kernel's module that paces by itself"),
-    "crates/net/src/jitter/wifi.rs": (frozenset({"c4"}), "the Wi-Fi of C4's own tests"),
+    "crates/net/src/parts/jitter/wifi.rs": (frozenset({"c4"}), "the Wi-Fi of C4's own tests"),
     "crates/python/src/lib.rs": (frozenset({"droptail"}), "the benchmark's default"),
     "crates/sim/src/scenario/link.rs": (frozenset({"rcp", "xcp"}), "the keys of their routers"),
     "crates/script/src/run/calls/arguments.rs": (
@@ -84,7 +84,7 @@ ALLOWED: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "crates/sim/src/scenario.rs": (frozenset({"probe"}), "a key of scenarios"),
     "crates/web/src/text.rs": (frozenset({"probe"}), "a key of scenarios"),
-    "crates/sim/src/check/feedback.rs": (frozenset({"rcp", "xcp"}), "keys of links"),
+    "crates/sim/src/checks/check/feedback.rs": (frozenset({"rcp", "xcp"}), "keys of links"),
 }
 
 _TABLE = re.compile(r"^\w+! \{\n(?P<lines>(?:    \w+::\w+(?: \w+)?,\n)+)\}", re.MULTILINE)

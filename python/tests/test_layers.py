@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+RUST = tomllib.loads((ROOT / "ci" / "layers.toml").read_text(encoding="utf-8"))["rust"]
 
 Script = Callable[[str], ModuleType]
 
@@ -192,25 +195,35 @@ def test_circles_of_modules(script: Script) -> None:
         ("receiver", "use crate::sender::Sender;"),
         ("sender__hold", "use crate::endpoint::Endpoint;"),
         ("config", "use crate::recovery::Recovery;"),
-        ("ring", "use crate::event::Ack;"),
+        ("data__ring", "use crate::event::Ack;"),
         ("newcomer", "use crate::event::Ack;"),
     ],
 )
 def test_the_walls_inside_a_crate(module: str, text: str, tmp_path: Path, script: Script) -> None:
     others = "endpoint event growth receiver recovery scoreboard sender"
     source = crate_of(tmp_path, **(dict.fromkeys(others.split(), "") | {module: text}))
-    (line,) = script("check_layers").module_violations("tcp", source)
+    (line,) = script("check_layers").module_violations("tcp", source, RUST)
     assert line.startswith(f"tcp/{module.replace('__', '/')}: ")
 
 
+def test_rooms_that_are_not_there_and_too_many_of_them(tmp_path: Path, script: Script) -> None:
+    source = crate_of(tmp_path, **{f"m{n}": "" for n in range(19)})
+    lines = list(script("check_layers").room_violations("x", source, {"x": {"m0": [], "gone": []}}))
+    assert lines == [
+        "x: ci/layers.toml names `gone`, which is not there",
+        "x: `src` shows 19 ideas, the most is 18",
+    ]
+
+
 def test_a_circle_that_is_too_large(tmp_path: Path, script: Script) -> None:
-    most = script("check_layers").LARGEST_CIRCLE["tcp"]
+    most = RUST["circles"]["*"]
     names = [f"sender__m{n}" for n in range(most + 1)]
     near = [name.rpartition("__")[2] for name in [*names[1:], names[0]]]
     texts = {name: f"use super::{other};" for name, other in zip(names, near, strict=True)}
-    (line,) = script("check_layers").module_violations("tcp", crate_of(tmp_path, **texts))
+    (line,) = script("check_layers").module_violations("tcp", crate_of(tmp_path, **texts), RUST)
     assert f"a circle of {most + 1} modules, the most is {most}" in line
-    assert list(script("check_layers").module_violations("tcp", ROOT / "crates/tcp/src")) == []
+    own = script("check_layers").module_violations("tcp", ROOT / "crates/tcp/src", RUST)
+    assert list(own) == []
 
 
 @pytest.mark.parametrize(

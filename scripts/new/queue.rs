@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::check::check_limit;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use super::limit::Limit;
 use crate::check::{Refusal, check_time};
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// TODO one sentence that says what it is, as the reference and Python have it.

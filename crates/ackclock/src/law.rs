@@ -8,7 +8,7 @@ pub use ackclock_tcp::event::{
     Repair, RttSample, SendStart, Signal, SlowStartStep, Why,
 };
 pub use ackclock_tcp::growth::{Growth, fail};
-pub use ackclock_tcp::law_check::{Broken, Kept, Plan};
+pub use ackclock_tcp::judge::law_check::{Broken, Kept, Plan};
 pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use ackclock_tcp::growth::AnyGrowth;
@@ -37,7 +37,7 @@ pub fn register_law(
 /// The name is none of a law.
 pub fn check_law(name: &str, stories: u64, seed: u64) -> Result<Kept, Box<Broken>> {
     let plan = Plan { stories, seed, only: None, heard: None };
-    let kept = ackclock_tcp::law_check::check_law(name, &plan, |_| true)?;
+    let kept = ackclock_tcp::judge::law_check::check_law(name, &plan, |_| true)?;
     Ok(kept.expect("nobody ends it early"))
 }
 

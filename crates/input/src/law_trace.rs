@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use ackclock_tcp::event::CaState;
-use ackclock_tcp::law_trace::{Kind, Row};
+use ackclock_tcp::judge::law_trace::{Kind, Row};
 use ackclock_units::Duration;
 
 use crate::{BadInput, did_you_mean, printable, problem};

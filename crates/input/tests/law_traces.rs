@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use ackclock_input::read_law_trace;
-use ackclock_tcp::law_trace::{Comparison, Plan, compare};
+use ackclock_tcp::judge::law_trace::{Comparison, Plan, compare};
 use ackclock_tcp::variant::Variant;
 use ackclock_tcp::{Config, Profile};
 

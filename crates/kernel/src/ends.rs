@@ -8,8 +8,8 @@ use std::os::fd::AsRawFd as _;
 
 use libbpf_rs::{Link, MapCore as _, MapFlags, Object, RingBufferBuilder};
 
-use crate::ends_settings::{EndSettings, EndStep, RequestStep};
-use crate::programs::QUICK_START_ENDS;
+use crate::base::ends_settings::{EndSettings, EndStep, RequestStep};
+use crate::base::programs::QUICK_START_ENDS;
 use crate::{KernelError, loader};
 
 /// The size of `struct event`.

@@ -15,7 +15,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use serde::Serialize;
 
 use crate::Parts as Beside;
-use crate::record::{Event, Record};
+use crate::base::record::{Event, Record};
 
 /// The windows of two laws are the same if they differ by so many segments at most, or by this share.
 const MOST_SEGMENTS: f64 = 1.0;
@@ -384,7 +384,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     use super::*;
-    use crate::record::Connection;
+    use crate::base::record::Connection;
 
     fn record(event: Event, window: f64) -> Record {
         let any = Ipv4Addr::UNSPECIFIED;
@@ -417,7 +417,7 @@ mod tests {
             sample: None,
             sample_prior: 0,
             asks: false,
-            usage: crate::record::Use::default(),
+            usage: crate::base::record::Use::default(),
         }
     }
 

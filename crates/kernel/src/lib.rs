@@ -4,24 +4,14 @@
 //! what it is judged by ([`judge`]). The loader is a feature of this crate (`loader`): without it everything here says why
 //! the kernel cannot be given a law, and does nothing.
 
+mod base;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod ends;
-#[cfg(not(all(target_os = "linux", feature = "loader")))]
-mod ends {
-    pub use crate::no_ends::*;
-}
-mod ends_settings;
-mod error;
 mod judge;
-mod laws;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod libelf;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod loader;
-#[cfg(not(all(target_os = "linux", feature = "loader")))]
-mod loader {
-    pub use crate::no_loader::*;
-}
 mod needs;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod no_ends;
@@ -29,34 +19,34 @@ mod no_ends;
 mod no_loader;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod no_router;
-mod parts;
-#[cfg_attr(
-    not(all(target_os = "linux", feature = "loader")),
-    expect(dead_code, reason = "a build without a loader loads no program")
-)]
-mod programs;
-mod record;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod registered;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod router;
 #[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod ends {
+    pub use crate::no_ends::*;
+}
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
+mod loader {
+    pub use crate::no_loader::*;
+}
+#[cfg(not(all(target_os = "linux", feature = "loader")))]
 mod router {
     pub use crate::no_router::*;
 }
-mod router_settings;
 
-pub use ends::KernelEnds;
-pub use ends_settings::{EndSettings, EndStep, RequestStep};
-pub use error::KernelError;
-pub use judge::{Judgement, judge};
-pub use laws::{Asked, Law, find, laws, unbuilt};
-pub use loader::{Held, LOOK_EVERY, Loaded, Records, Registered, hold, load, registered, unload};
-pub use needs::{Finding, examine, needs};
-pub use parts::Parts;
-pub use programs::Program;
-pub use record::{Connection, Event, Record, Use};
-pub use router::KernelRouter;
-pub use router_settings::{
+pub use base::ends_settings::{EndSettings, EndStep, RequestStep};
+pub use base::error::KernelError;
+pub use base::laws::{Asked, Law, find, laws, unbuilt};
+pub use base::parts::Parts;
+pub use base::programs::Program;
+pub use base::record::{Connection, Event, Record, Use};
+pub use base::router_settings::{
     NextHop, Passed, RouterBehaviour, RouterCounts, RouterDecision, RouterLoad, RouterSettings,
 };
+pub use ends::KernelEnds;
+pub use judge::{Judgement, judge};
+pub use loader::{Held, LOOK_EVERY, Loaded, Records, Registered, hold, load, registered, unload};
+pub use needs::{Finding, examine, needs};
+pub use router::KernelRouter;

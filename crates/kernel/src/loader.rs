@@ -17,8 +17,8 @@ use libbpf_rs::{
 };
 use serde::Serialize;
 
-use crate::programs::Program;
-use crate::record::Record;
+use crate::base::programs::Program;
+use crate::base::record::Record;
 use crate::{Asked, KernelError, Law, Parts, libelf};
 
 pub use crate::registered::{Registered, registered, unload};

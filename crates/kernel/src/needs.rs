@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::Serialize;
 
-use crate::laws::{LAWS, Law, MISSING};
+use crate::base::laws::{LAWS, Law, MISSING};
 
 /// The oldest kernel on which laws are tried: `cong_control` has had its four arguments since 6.10, and this release is the
 /// first with long support.

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::ends_settings::{EndSettings, EndStep};
+use crate::base::ends_settings::{EndSettings, EndStep};
 use crate::{KernelError, no_loader};
 
 /// Quick-Start's end points in the kernel: there are none.

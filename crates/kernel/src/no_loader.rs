@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::record::Record;
+use crate::base::record::Record;
 use crate::{Asked, KernelError, Law};
 
 const WHY: &str = "this build has no loader of BPF; apt install libelf-dev zlib1g-dev pkg-config, then `make build`";

@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use crate::router_settings::{Passed, RouterCounts, RouterDecision, RouterLoad, RouterSettings};
+use crate::base::router_settings::{
+    Passed, RouterCounts, RouterDecision, RouterLoad, RouterSettings,
+};
 use crate::{KernelError, no_loader};
 
 /// A Quick-Start router in the kernel: there is none.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use libbpf_rs::{Link, MapCore as _, MapFlags, Object, ProgramInput, RingBufferBuilder};
 
-use crate::programs::QUICK_START_ROUTER;
-use crate::router_settings::{
+use crate::base::programs::QUICK_START_ROUTER;
+use crate::base::router_settings::{
     Passed, RouterBehaviour, RouterCounts, RouterDecision, RouterLoad, RouterSettings,
 };
 use crate::{KernelError, loader};

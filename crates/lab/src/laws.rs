@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use ackclock_tcp::Config;
 use ackclock_tcp::event::CaState;
-use ackclock_tcp::law_check::{Heard, Plan, check_law as check};
-use ackclock_tcp::law_trace::{Difference, Kind, Plan as TracePlan, compare};
+use ackclock_tcp::judge::law_check::{Heard, Plan, check_law as check};
+use ackclock_tcp::judge::law_trace::{Difference, Kind, Plan as TracePlan, compare};
 use ackclock_units::Mss;
 use serde_json::json;
 
-use crate::sweep::SweepError;
+use crate::run::sweep::SweepError;
 use ackclock_input::BadInput;
 
 /// Loads the law of a shared library, so that `variant = "NAME"` means it for as long as the process runs.

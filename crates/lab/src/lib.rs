@@ -6,25 +6,14 @@
 //! ([`simulate_captured`]). packetdrill scripts are found and run ([`drill`]). Input that cannot be
 //! used gets one line ([`BadInput`]).
 
-mod allowed;
-mod background;
-pub mod bench;
-pub mod calculator;
-mod capture;
-mod checked;
-mod closed_form;
-mod drill;
-mod duel;
-mod kernel;
+pub mod benches;
+pub mod closed_forms;
+mod files;
 mod laws;
-mod live;
-mod load;
-mod packmime;
-mod quantity;
-mod routing;
-mod store;
-mod stream;
-mod sweep;
+mod run;
+#[cfg(test)]
+mod scratch;
+mod scripts;
 pub mod worlds;
 
 pub use ackclock_input::{
@@ -38,31 +27,28 @@ pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
 pub use ackclock_units::random::draws;
 pub use ackclock_web::{answer_metered, answer_of, answer_with_rows};
 pub use ackclock_writer::{Place, Staged, WriteError, copy_file, try_file, write_file};
-pub use allowed::allow;
-pub use background::{Background, Ticket};
-pub use bench::{BenchResult, bench_dumbbell, bench_short};
-pub use capture::{Captures, simulate_captured};
-pub use closed_form::{Prediction, Theory, closed_form};
-pub use drill::{Difference, DrillPlan, Drilled, On, drill};
-pub use duel::{DuelPlan, Dueled, Found, duel};
-pub use kernel::{KernelRequest, kernel};
+pub use benches::bench::{BenchResult, bench_dumbbell, bench_short};
+pub use benches::routing::{BenchRouter, RouterBench};
+pub use closed_forms::closed_form::{Prediction, Theory, closed_form};
+pub use closed_forms::packmime::packmime;
+pub use closed_forms::quantity::{bits_per_second, seconds, share};
+pub use files::capture::{Captures, simulate_captured};
+pub use files::store::{Report, expect_tables, read_table, write, write_reported};
+pub use files::stream::simulate_to;
 pub use laws::{
     CheckPlan, LawTracePlan, check_law, law, law_trace, load_law, load_law_at, register_law,
 };
-pub use live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
-pub use load::{Ready, cache};
-pub use packmime::packmime;
-pub use quantity::{bits_per_second, seconds, share};
-pub use routing::{BenchRouter, RouterBench};
-pub use store::{Report, expect_tables, read_table, write, write_reported};
-pub use stream::simulate_to;
-pub use sweep::{
+pub use run::allowed::allow;
+pub use run::background::{Background, Ticket};
+pub use run::kernel::{KernelRequest, kernel};
+pub use run::live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
+pub use run::load::{Ready, cache};
+pub use run::sweep::{
     CellLimits, Fate, MAX_THREADS, SweepError, canonical, check_runs, simulate_cells,
     simulate_many, simulate_one, simulate_watched, thrown,
 };
-
-#[cfg(test)]
-mod scratch;
+pub use scripts::drill::{Difference, DrillPlan, Drilled, On, drill};
+pub use scripts::duel::{DuelPlan, Dueled, Found, duel};
 
 /// The version of the package.
 pub const fn version() -> &'static str {

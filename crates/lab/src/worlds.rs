@@ -7,7 +7,7 @@ use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::BadInput;
-use crate::sweep::{SweepError, guarded, pool};
+use crate::run::sweep::{SweepError, guarded, pool};
 
 /// Worlds that go on together: each has as many learners as the others.
 #[derive(Debug)]

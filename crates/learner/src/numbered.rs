@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use ackclock_net::{Link as NetLink, Packet, PacketId, PacketKind, Verdict};
 use ackclock_sim::Scenario;
-use ackclock_sim::plan::Plan;
+use ackclock_sim::run::plan::Plan;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::law::is_learner;

@@ -5,7 +5,7 @@ use std::io;
 use ackclock_sim::ScenarioError;
 
 #[cfg(target_os = "linux")]
-use crate::options::PortKind;
+use crate::base::options::PortKind;
 
 /// Why there is no live run: one line.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,7 @@
 //! Applications on kernel sockets: those of the simulator, all on one thread.
 
+pub(crate) mod kernel_end;
+
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +13,14 @@ use ackclock_sim::records::{Outcome, VideoRow};
 use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::addresses::{PORTS, address};
-use crate::app_log::{self, AppLog};
-use crate::clock::Clock;
-use crate::kernel::KernelSettings;
-use crate::kernel_end::KernelEnd;
-use crate::net_ns::NetNs;
+use crate::base::addresses::{PORTS, address};
+use crate::hosts::kernel_end::KernelEnd;
+use crate::machine::kernel::KernelSettings;
+use crate::machine::net_ns::NetNs;
+use crate::records::app_log::{self, AppLog};
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
-use crate::wake_policy::{Wait, WakePolicy};
+use crate::timing::clock::Clock;
+use crate::timing::wake_policy::{Wait, WakePolicy};
 
 /// The real-time priority of the applications' thread, below that of the path.
 const PRIORITY: u8 = 5;

@@ -13,18 +13,18 @@ use ackclock_sim::scenario::NetworkSpec;
 use ackclock_tcp::{Config, Endpoint, Failure, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::addresses::{RECEIVER_PORT, SENDER_PORT, address, network};
-use crate::clock::Clock;
-use crate::content::{MOST, stream};
-use crate::devices;
-use crate::header::LEAD;
-use crate::net_ns::NetNs;
-use crate::netlink::{Netlink, RouteMetrics};
-use crate::options::PortKind;
-use crate::own_results::UserspaceCounters;
-use crate::port::Port;
+use crate::base::addresses::{RECEIVER_PORT, SENDER_PORT, address, network};
+use crate::base::content::{MOST, stream};
+use crate::base::header::LEAD;
+use crate::base::options::PortKind;
+use crate::machine::net_ns::NetNs;
+use crate::machine::netlink::{Netlink, RouteMetrics};
+use crate::ports::devices;
+use crate::ports::port::Port;
+use crate::ports::userspace_host::{EndSetup, UserspaceHost};
+use crate::records::own_results::UserspaceCounters;
 use crate::sys::{self, Interest, Poll};
-use crate::userspace_host::{EndSetup, UserspaceHost};
+use crate::timing::clock::Clock;
 
 const V4: NetworkSpec = NetworkSpec::Ipv4;
 

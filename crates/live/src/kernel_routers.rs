@@ -10,16 +10,16 @@ use std::sync::Arc;
 use ackclock_net::path::{Decided, Router};
 use ackclock_net::{Decision, QuickStartConfig};
 use ackclock_sim::ScenarioError;
-use ackclock_sim::plan::Plan;
+use ackclock_sim::run::plan::Plan;
 use ackclock_units::Rate;
 
-use crate::addresses::flow_of;
-use crate::beside::Beside;
-use crate::clock::Clock;
-use crate::net_ns::NetNs;
-use crate::options::{End, KernelRouters, RouterHook};
-use crate::port::Port;
-use crate::report::RouterReport;
+use crate::base::addresses::flow_of;
+use crate::base::beside::Beside;
+use crate::base::options::{End, KernelRouters, RouterHook};
+use crate::machine::net_ns::NetNs;
+use crate::ports::port::Port;
+use crate::results::report::RouterReport;
+use crate::timing::clock::Clock;
 
 /// A router, and its devices.
 #[derive(Debug)]

@@ -7,29 +7,10 @@
 //! Nothing outlives the process: the namespaces have no names, their devices and settings go with
 //! them, and the kernel's tracepoint is read through a file (decision 0015).
 
+mod base;
 #[cfg(target_os = "linux")]
-mod addresses;
-#[cfg(target_os = "linux")]
-mod app_log;
-#[cfg(target_os = "linux")]
-mod beside;
-#[cfg(target_os = "linux")]
-mod clock;
-#[cfg(target_os = "linux")]
-mod content;
-#[cfg(target_os = "linux")]
-mod devices;
-#[cfg(target_os = "linux")]
-mod diag;
+mod driver;
 mod error;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "live runs give rows"))]
-mod feed;
-#[cfg(target_os = "linux")]
-mod file_name;
-#[cfg(target_os = "linux")]
-mod folder;
-#[cfg(target_os = "linux")]
-mod header;
 #[cfg(target_os = "linux")]
 mod hosts;
 #[cfg(all(test, target_os = "linux"))]
@@ -37,79 +18,48 @@ mod interop;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
-mod kernel;
-#[cfg(target_os = "linux")]
-mod kernel_end;
-#[cfg(target_os = "linux")]
 mod kernel_routers;
 #[cfg(target_os = "linux")]
-mod limits;
-#[cfg(target_os = "linux")]
-mod net_ns;
-#[cfg(target_os = "linux")]
-mod netlink;
-#[cfg(target_os = "linux")]
-mod observed;
-#[cfg(target_os = "linux")]
-mod offload;
-#[cfg(target_os = "linux")]
-mod options;
-#[cfg(target_os = "linux")]
-mod own_results;
+mod machine;
 #[cfg(target_os = "linux")]
 mod path;
-#[cfg(target_os = "linux")]
-mod path_driver;
-#[cfg(target_os = "linux")]
-mod pcap_tap;
 mod play;
 #[cfg(target_os = "linux")]
-mod port;
-#[cfg(target_os = "linux")]
-mod program_sockets;
+mod ports;
 #[cfg(target_os = "linux")]
 mod programs;
 #[cfg(target_os = "linux")]
-mod report;
+mod records;
 #[cfg(target_os = "linux")]
-mod rights;
-#[cfg(target_os = "linux")]
-mod rows;
+mod results;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
-mod tracepoint;
-#[cfg(target_os = "linux")]
-mod userspace_host;
-#[cfg(target_os = "linux")]
-mod wake_policy;
-mod wall_clock;
+mod timing;
 #[cfg(target_os = "linux")]
 mod watch;
-#[cfg(target_os = "linux")]
-mod windows;
 
 use std::io;
 use std::path::Path;
 
-pub use error::LiveError;
-pub use feed::Feed;
+pub use base::feed::Feed;
 #[cfg(target_os = "linux")]
-pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
-#[cfg(target_os = "linux")]
-pub use kernel::{SenderLaw, ends, laws_wanted, sender_laws, wants_quick_start};
-#[cfg(target_os = "linux")]
-pub use options::{
+pub use base::options::{
     End, KernelDecision, KernelLaw, KernelRouters, KernelStep, LawRecords, LawSample, Options,
     PortKind, QuickStartEnd, QuickStartEnds, RouterHook, RouterTotals,
 };
+pub use error::LiveError;
+#[cfg(target_os = "linux")]
+pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
+#[cfg(target_os = "linux")]
+pub use machine::kernel::{SenderLaw, ends, laws_wanted, sender_laws, wants_quick_start};
 pub use play::{PlayError, PlayPlan, Played, play};
 #[cfg(target_os = "linux")]
 pub use programs::{ProgramReport, closed_to_programs};
 #[cfg(target_os = "linux")]
-pub use report::{
+pub use results::report::{
     KernelQuickStart, Lateness, LawReport, QuickStartGrant, RateReached, Report, RouterReport,
     Setting,
 };

@@ -1,7 +1,7 @@
 //! The emulated path: [`ackclock_net::Path`] with real packets in it, between the devices of hosts.
 //!
 //! The path is told the time, as everything in `net` is, and never asks for it: its driver by the real
-//! clock is [`crate::path_driver`]. An event inside the path happens at the moment that the model gives
+//! clock is [`crate::driver::path_driver`]. An event inside the path happens at the moment that the model gives
 //! it, however late its turn comes, so that a late wake-up delays one packet's release and shifts no rate.
 
 mod frame;
@@ -11,14 +11,14 @@ use ackclock_net::path::{Change, Decided, Delivery, Progress, Step};
 use ackclock_net::{Agenda, Counters, DelayHistogram, SourceCounters};
 use ackclock_sim::Acks;
 use ackclock_sim::Class;
-use ackclock_sim::plan::{CrossSource, Plan};
 use ackclock_sim::records::LinkSamples;
+use ackclock_sim::run::plan::{CrossSource, Plan};
 use ackclock_sim::scenario::{Every, Scenario};
 use ackclock_units::{Duration, Instant, Rate};
 
-use crate::addresses::flow_of;
-use crate::beside::Beside;
-use crate::header::{self, HeaderView, LEAD};
+use crate::base::addresses::flow_of;
+use crate::base::beside::Beside;
+use crate::base::header::{self, HeaderView, LEAD};
 use frame::Frame;
 use rates::RateMeter;
 

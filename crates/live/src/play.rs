@@ -176,7 +176,7 @@ pub fn play(
     let place = place(&plan.url)?;
     let failed = |error| PlayError::Failed { url: plan.url.clone(), error };
     let answer = |what| PlayError::Answer { url: plan.url.clone(), what };
-    let opened = crate::wall_clock::now();
+    let opened = crate::base::wall_clock::now();
     let mut stream = open(&place).map_err(failed)?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: ackclock/{}\r\nAccept: */*\r\nConnection: close\r\n\r\n",
@@ -232,7 +232,7 @@ fn open(place: &UrlParts<'_>) -> io::Result<TcpStream> {
 
 /// Reads the head of an answer, and nothing of what follows it.
 fn head(stream: &mut TcpStream) -> io::Result<String> {
-    let begun = crate::wall_clock::now();
+    let begun = crate::base::wall_clock::now();
     let mut bytes = vec![0; MOST_HEAD];
     loop {
         let seen = stream.peek(&mut bytes)?;
@@ -282,7 +282,7 @@ impl Download<'_> {
 
     fn run(&mut self, limit: Option<StdDuration>, cancelled: &impl Fn() -> bool) -> io::Result<()> {
         let mut buffer = vec![0; 1 << 16];
-        let mut heard = crate::wall_clock::now();
+        let mut heard = crate::base::wall_clock::now();
         loop {
             let next = self.poll();
             let now = self.now();
@@ -301,7 +301,7 @@ impl Download<'_> {
                 before => before,
             };
             if wanted == 0 {
-                heard = crate::wall_clock::now();
+                heard = crate::base::wall_clock::now();
                 thread::sleep(wait);
                 continue;
             }
@@ -314,7 +314,7 @@ impl Download<'_> {
                     return Err(io::Error::other(format!("closed with {left} bytes to come")));
                 }
                 Ok(len) => {
-                    heard = crate::wall_clock::now();
+                    heard = crate::base::wall_clock::now();
                     // Whatever was due before this came is decided without it.
                     self.poll();
                     self.take(len as u64);

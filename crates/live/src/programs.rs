@@ -1,5 +1,8 @@
 //! Programs of their own as the ends of flows: found, started, waited for, ended, and what they said.
 
+pub(crate) mod folder;
+pub(crate) mod rights;
+
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -8,19 +11,18 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use ackclock_sim::ScenarioError;
-use ackclock_sim::plan::Plan;
+use ackclock_sim::run::plan::Plan;
 use ackclock_sim::scenario::{NetworkSpec, ProgramConfig, Scenario, Side, fill, programs_asked};
 use ackclock_units::{Duration, Instant, is_printable};
 use serde::Serialize;
 
-use crate::addresses::address;
+use crate::base::addresses::address;
+use crate::base::options::Options;
+use crate::base::wall_clock;
 use crate::error::LiveError;
-use crate::folder::{FlowFolder, Folder};
-use crate::net_ns::{NetNs, set_sysctl};
-use crate::options::Options;
-use crate::rights;
+use crate::machine::net_ns::{NetNs, set_sysctl};
+use crate::programs::folder::{FlowFolder, Folder};
 use crate::sys::{self, Rights, User};
-use crate::wall_clock;
 
 /// The longest time that a server may take until it listens.
 const LISTENS_WITHIN: std::time::Duration = std::time::Duration::from_secs(10);

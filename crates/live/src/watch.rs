@@ -1,24 +1,26 @@
 //! Looking at the kernel's connections while they run.
 
+pub(crate) mod program_sockets;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use ackclock_sim::plan::Plan;
 use ackclock_sim::records::{EventWatch, FlowEventRow, FlowSamples, LawRow, SenderState};
+use ackclock_sim::run::plan::Plan;
 use ackclock_sim::scenario::{Every, Scenario, What};
 use ackclock_units::{Duration, Instant};
 
-use crate::addresses::flow_of;
-use crate::clock::Clock;
-use crate::diag::Diagnosis;
-use crate::feed::{Feed, Given};
-use crate::observed::{Observed, SenderSample, sender_state};
-use crate::program_sockets::{ProgramSockets, SocketTotals};
+use crate::base::addresses::flow_of;
+use crate::base::feed::{Feed, Given};
+use crate::machine::diag::Diagnosis;
+use crate::machine::tracepoint::{Probed, Tracepoint};
+use crate::records::observed::{Observed, SenderSample, sender_state};
 use crate::sys::TcpInfo;
-use crate::tracepoint::{Probed, Tracepoint};
+use crate::timing::clock::Clock;
+use crate::watch::program_sockets::{ProgramSockets, SocketTotals};
 
 /// The interval between looks at connections. A repair lasts a round trip at least, so that none is missed on
 /// paths as long as this.
@@ -282,7 +284,7 @@ fn probes(scenario: &Scenario, plan: &Plan, every_change: bool) -> Vec<FlowProbe
     let probes = scenario.probes.iter().filter_map(|probe| {
         let name = probe.flow.as_ref()?;
         let from = Instant::START + probe.from;
-        let of = |flow: &ackclock_sim::plan::PlannedFlow| {
+        let of = |flow: &ackclock_sim::run::plan::PlannedFlow| {
             flow.name == *name || scenario.flows[flow.entry].name == *name
         };
         Some(FlowProbe {

@@ -3,7 +3,7 @@
 use ackclock_units::{Duration, Instant, Rate};
 
 use crate::check::{Refusal, refuse};
-use crate::queue::{Limit, QueueLimit, QueueUnit};
+use crate::limit::{Limit, QueueLimit, QueueUnit};
 
 /// A bit that takes a second, in bits times nanoseconds.
 const SECOND: u128 = 1_000_000_000;

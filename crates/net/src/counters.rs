@@ -1,6 +1,6 @@
 use ackclock_units::{Bytes, Duration};
 
-use crate::impairments::Fate;
+use crate::fate::Fate;
 
 /// Packets and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,48 +5,42 @@
 
 mod ack;
 mod agenda;
-mod aggregation;
 mod bucket;
-mod channel;
 mod check;
 mod counters;
-mod delay;
-mod feedback;
-mod hazards;
+mod fate;
 mod header;
-mod impairments;
-mod jitter;
+mod limit;
 mod line;
 mod link;
-mod loss;
 mod packet;
+mod parts;
 pub mod path;
 pub mod queue;
-mod quick_start;
 mod serializer;
-mod thinning;
 
 pub use ack::Ack;
 pub use agenda::Agenda;
-pub use aggregation::{Aggregation, AggregationConfig};
-pub use channel::{Channel, ChannelConfig};
 pub use check::Refusal;
 pub use counters::{Counters, SourceCounters, Volume};
-pub use delay::DelayHistogram;
-pub use feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
-pub use hazards::Hazards;
+pub use fate::Fate;
 pub use header::{Dscp, Header};
-pub use impairments::{Arrival, Fate, ImpairmentConfig, Impairments, Reorder};
-pub use jitter::{Jitter, JitterConfig};
 pub use line::{AccessLine, AccessLineConfig, Passage};
 pub use link::{Departure, Link, LinkChange, LinkConfig, LinkParts, Verdict};
-pub use loss::{BurstLoss, Loss, PeriodicLoss};
 pub use packet::{Packet, PacketId, PacketKind};
-pub use path::Path;
-pub use queue::{Discipline, Effect, Limit, QueueLimit, QueueUnit, Serving};
-pub use quick_start::{
+pub use parts::aggregation::{Aggregation, AggregationConfig};
+pub use parts::channel::{Channel, ChannelConfig};
+pub use parts::delay::DelayHistogram;
+pub use parts::feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
+pub use parts::hazards::Hazards;
+pub use parts::impairments::{Arrival, ImpairmentConfig, Impairments, Reorder};
+pub use parts::jitter::{Jitter, JitterConfig};
+pub use parts::loss::{BurstLoss, Loss, PeriodicLoss};
+pub use parts::quick_start::{
     Behaviour, Decision, Denial, QuickStartAdmission, QuickStartConfig, QuickStartRouter,
     QuickStartRule, QuickStartSpec, QuickStartWord,
 };
+pub use parts::thinning::{AckThinning, Thinning};
+pub use path::Path;
+pub use queue::{Discipline, Effect, Limit, QueueLimit, QueueUnit, Serving};
 pub use serializer::Serializer;
-pub use thinning::{AckThinning, Thinning};

@@ -14,19 +14,20 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::ack::Ack;
-use crate::aggregation::Aggregation;
-use crate::channel::Channel;
 use crate::counters::{Counters, SourceCounters, Volume};
-use crate::delay::DelayHistogram;
-use crate::hazards::Hazards;
+use crate::fate::Fate;
 use crate::header::Header;
-use crate::impairments::{Arrival, Fate, Impairments};
-use crate::loss::Loss;
 use crate::packet::Packet;
+use crate::parts::aggregation::Aggregation;
+use crate::parts::channel::Channel;
+use crate::parts::delay::DelayHistogram;
+use crate::parts::hazards::Hazards;
+use crate::parts::impairments::{Arrival, Impairments};
+use crate::parts::loss::Loss;
+use crate::parts::thinning::Thinning;
 use crate::queue::{
     Admission, Discipline, Effect, OwnQueue, QueueLimit, Reason, Room, Scheduled, Serving, Waiting,
 };
-use crate::thinning::Thinning;
 
 use frames::Frames;
 

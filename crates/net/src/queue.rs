@@ -12,7 +12,6 @@ mod contract;
 mod fifo;
 #[cfg(test)]
 mod fixtures;
-mod limit;
 mod scheduled;
 mod tins;
 mod turns;
@@ -21,9 +20,9 @@ mod visitor;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, read_by_kind};
 
+pub use crate::limit::{Limit, QueueLimit, QueueUnit};
 pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, Room};
 pub use fifo::Waiting;
-pub use limit::{Limit, QueueLimit, QueueUnit};
 pub use scheduled::{Scheduled, Serving};
 pub use tins::Diffserv;
 pub use visitor::{OwnQueue, QueueFailed};

@@ -2,7 +2,7 @@
 
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use crate::channel::Channel;
+use crate::parts::channel::Channel;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 

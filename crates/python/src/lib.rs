@@ -18,9 +18,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ackclock_lab::closed_forms::calculator;
 use ackclock_lab::{
     Background, BenchResult, Captures, DrillPlan, Drilled, DuelPlan, Engine, Feed, LivePlan, On,
-    Ready, Report, Scenario, SweepError, Tables, Ticket, WriteError, calculator, to_json,
+    Ready, Report, Scenario, SweepError, Tables, Ticket, WriteError, to_json,
 };
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,12 +1,12 @@
 //! Running a scenario by one of the two engines.
 
 use crate::error::ScenarioError;
-use crate::meter::Meter;
-use crate::observe::Observer;
+use crate::hosts::visitors::Visitors;
+use crate::measures::meter::Meter;
+use crate::measures::observe::Observer;
 use crate::records::{Collector, Run};
+use crate::run::state::Watcher;
 use crate::scenario::Scenario;
-use crate::state::Watcher;
-use crate::visitors::Visitors;
 use crate::{fast, reference};
 
 /// The engine that moves packets. Both leave the same results behind, to the last bit.

@@ -17,59 +17,39 @@
 //! assert!(run.flows[0].goodput_bps > 8e6);
 //! ```
 
-mod acks;
-mod browsing;
-pub mod budget;
-mod changes;
-mod check;
-mod choice;
-mod class;
-mod cross;
+pub mod checks;
 mod entry;
 mod error;
-mod events;
 mod fast;
-mod headers;
-mod host;
-mod links;
-mod measure;
-mod meter;
-mod objects;
-mod observe;
-mod outages;
-pub mod paths;
-pub mod plan;
-mod probe;
+mod hosts;
+mod layout;
+mod measures;
 pub mod records;
 mod reference;
+pub mod run;
 pub mod scenario;
-mod setup;
-mod state;
 mod stepped;
 #[cfg(test)]
 mod tests;
-mod topology;
 mod traffic;
-mod utilisation;
-mod visitors;
 
-pub use acks::{AckCounts, Acks};
-pub use budget::{Budget, Estimate};
-pub use class::Class;
+pub use checks::budget::{Budget, Estimate};
 pub use entry::{
     Engine, simulate, simulate_into, simulate_metered, simulate_observed, simulate_visited,
 };
 pub use error::ScenarioError;
-pub use meter::Meter;
-pub use objects::ObjectLog;
-pub use observe::{
-    Given, Names, Observer, Reason, Sending, Sent, SentDatagram, SentSegment, Transmission,
-};
-pub use records::{Collector, MOST_ROWS_HELD, Run};
-pub use scenario::Scenario;
-pub use stepped::Stepped;
-pub use utilisation::{LoadSearch, Steps};
-pub use visitors::{
+pub use hosts::objects::ObjectLog;
+pub use hosts::visitors::{
     DATAGRAM_HEADERS, Datagram, Ends, FlowSetup, OwnTransport, QueueOf, Transport, TransportFailed,
     TransportState, Visitors,
 };
+pub use measures::meter::Meter;
+pub use measures::observe::{
+    Given, Names, Observer, Reason, Sending, Sent, SentDatagram, SentSegment, Transmission,
+};
+pub use records::acks::{AckCounts, Acks};
+pub use records::{Collector, MOST_ROWS_HELD, Run};
+pub use run::class::Class;
+pub use scenario::Scenario;
+pub use stepped::Stepped;
+pub use traffic::utilisation::{LoadSearch, Steps};

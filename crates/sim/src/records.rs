@@ -1,5 +1,6 @@
 //! The results of a run: rows and columns, with units in their names.
 
+pub(crate) mod acks;
 mod flow_events;
 mod law_samples;
 mod pages;
@@ -12,7 +13,7 @@ use ackclock_net::{Counters, DelayHistogram};
 use ackclock_tcp::Failure;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::acks::AckCounts;
+use crate::records::acks::AckCounts;
 
 pub use flow_events::{EventWatch, FlowEventKind, FlowEventRow, SenderState};
 pub use law_samples::{LawRow, LawWatch, record_all};

@@ -17,20 +17,20 @@ use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;
 use ackclock_units::random::Stream;
 
-use crate::changes::path_changes;
-use crate::class::Class;
 use crate::error::ScenarioError;
-use crate::events::Events;
-use crate::host::Host;
-use crate::links::{Links, Network};
-use crate::meter::Meter;
-use crate::observe::Taps;
+use crate::hosts::host::Host;
+use crate::hosts::visitors::Visitors;
+use crate::layout::changes::path_changes;
+use crate::layout::links::{Links, Network};
+use crate::layout::topology::{Layout, flow_entries, flow_names};
+use crate::measures::meter::Meter;
+use crate::measures::observe::Taps;
 use crate::records::Run;
+use crate::run::class::Class;
+use crate::run::events::Events;
+use crate::run::setup::{FlowHosts, links, routers};
+use crate::run::state::{MOST_AT_ONE_MOMENT, RunState, Watcher, index};
 use crate::scenario::Scenario;
-use crate::setup::{FlowHosts, links, routers};
-use crate::state::{MOST_AT_ONE_MOMENT, RunState, Watcher, index};
-use crate::topology::{Layout, flow_entries, flow_names};
-use crate::visitors::Visitors;
 use packet::SimPacket;
 
 /// A run in progress.

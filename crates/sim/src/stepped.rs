@@ -5,10 +5,10 @@ use ackclock_units::Instant;
 
 use crate::error::ScenarioError;
 use crate::fast;
-use crate::meter::Meter;
+use crate::measures::meter::Meter;
 use crate::records::Run;
+use crate::run::state::Watcher;
 use crate::scenario::Scenario;
-use crate::state::Watcher;
 
 /// Nobody waits for a stepped run: its caller is told when each step is over.
 static NOBODY: Meter = Meter::new();

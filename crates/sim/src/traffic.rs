@@ -5,7 +5,11 @@
 //! packet of it is in the network and neither end will act by itself. Late packets thus never meet the
 //! next connection, and memory depends on the connections that are alive.
 
+pub(crate) mod browsing;
+pub(crate) mod choice;
+pub(crate) mod cross;
 mod drawn;
+pub(crate) mod utilisation;
 
 use ackclock_app::{
     AnyArrivals, AnySessions, Arrivals, Listed, Note, PackMimeArrivals, Periodic, Poisson, Session,
@@ -17,11 +21,11 @@ use ackclock_tcp::{Config, Endpoint, State};
 use ackclock_units::random::{Law, Stream, Streams};
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
-use crate::choice::Choice;
 use crate::error::ScenarioError;
 use crate::records::{Connections, Objects, Outcome};
 use crate::scenario;
 use crate::scenario::{ArrivalsSpec, LineLaws, Scenario, Traffic, TrafficApp, VariantChoice};
+use crate::traffic::choice::Choice;
 
 pub use drawn::PlannedConnection;
 

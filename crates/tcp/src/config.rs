@@ -1,17 +1,16 @@
 //! The settings of a connection that are not one of the four choices.
 
 mod overrides;
-mod settings;
 
 use ackclock_units::{Bytes, Duration, Mss};
 
-use crate::variant::Parts;
-pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec};
-pub use settings::{
+pub use crate::settings::{
     AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
     Profile, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules,
     States, Variation, WindowProbe,
 };
+use crate::variant::Parts;
+pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec};
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug, PartialEq)]

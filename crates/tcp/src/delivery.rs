@@ -10,10 +10,10 @@
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::cache::{Place, ends};
+use crate::data::cache::{Place, ends};
+use crate::data::near::EarlierCount;
+use crate::data::ring::Ring;
 use crate::event::{LostSegment, RateSample};
-use crate::near::EarlierCount;
-use crate::ring::Ring;
 use crate::scoreboard::{Change, Scoreboard, Segments, Sent};
 
 /// The number of records that ACKs may soon ask for.

@@ -16,8 +16,8 @@ use std::borrow::{Borrow, BorrowMut};
 
 use ackclock_units::{Bytes, Instant, Rate};
 
-use crate::cache::{Place, place};
 use crate::config::Profile;
+use crate::data::cache::{Place, place};
 use crate::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,

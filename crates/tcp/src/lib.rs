@@ -6,25 +6,20 @@
 //! No clock, no I/O, no allocation per segment: the same code runs under the simulator's clock and
 //! the real one.
 
-mod cache;
-mod clock;
 pub mod config;
-mod cookie;
-mod delays;
+mod data;
 pub mod delivery;
 pub mod endpoint;
 pub mod event;
 pub mod growth;
 pub mod idle;
-pub mod law_check;
-pub mod law_trace;
-mod near;
+pub mod judge;
 pub mod receiver;
 pub mod recovery;
-mod ring;
 pub mod rtt;
 pub mod scoreboard;
 pub mod sender;
+mod settings;
 pub mod simulator;
 pub mod start;
 pub mod variant;
@@ -35,7 +30,7 @@ pub use config::{
     Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, States, TcpSpec,
     WindowProbe,
 };
-pub use cookie::CookieKey;
+pub use data::cookie::CookieKey;
 pub use endpoint::{
     Agreed, Endpoint, Failure, FastOpenClient, FastOpenServer, OpeningCounts, QuickStartEvent,
     QuickStartStep, State, Transmit,

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use ackclock_packet::{Flags, Range, Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::clock::timestamp_clock;
 use crate::config::Config;
+use crate::data::clock::timestamp_clock;
 use crate::rtt::RttEstimator;
 use acks::{AckRule, Verdict};
 use peer_segment::PeerSegment;

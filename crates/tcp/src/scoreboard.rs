@@ -10,7 +10,7 @@ mod sent;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::cache::{Place, ends};
+use crate::data::cache::{Place, ends};
 use by_time::ByTime;
 use sent::{LOST, MARK_BITS, RESENT_EVER, RETRANSMITTED, SACKED};
 

@@ -3,7 +3,7 @@
 
 use ackclock_units::Instant;
 
-pub use crate::cache::Place;
+pub use crate::data::cache::Place;
 use crate::endpoint::Endpoint;
 pub use crate::endpoint::{ExtraOptions, SegmentSink, TransmitInfo};
 

@@ -2,7 +2,7 @@
 /*
  * The Quick-Start function of a router's outgoing interface (RFC 4782 §3.3 and appendix D; Scharf et al. 2008, §IV-D)
  *
- * It does what crates/net/src/quick_start.rs and crates/wire/src/forward.rs do, by the same whole numbers: on the same
+ * It does what crates/net/src/parts/quick_start.rs and crates/wire/src/forward.rs do, by the same whole numbers: on the same
  * packets at the same times both leave the same bytes. There is no state of flows. Of a packet without the option only the
  * length is counted, a number for each processor, so that packets without the option share nothing.
  *

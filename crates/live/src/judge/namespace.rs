@@ -13,12 +13,12 @@ use std::thread::JoinHandle;
 use ackclock_units::Duration;
 use ackclock_wire::Addresses;
 
+use crate::base::offload::VNET;
+use crate::base::options::PortKind;
 use crate::error::LiveError;
-use crate::kernel;
-use crate::net_ns::{NetNs, set_sysctl};
-use crate::netlink::{Netlink, RouteMetrics};
-use crate::offload::VNET;
-use crate::options::PortKind;
+use crate::machine::kernel;
+use crate::machine::net_ns::{NetNs, set_sysctl};
+use crate::machine::netlink::{Netlink, RouteMetrics};
 use crate::sys::{self, Interest, Poll, TunPackets};
 
 /// packetdrill's addresses: the kernel's end, and the script's (RFC 5737 for the latter).

@@ -10,8 +10,8 @@ use ackclock_units::Duration;
 
 use super::namespace::{IPV4_NETWORK, IPV6_NETWORK};
 use super::stack::KernelStack;
-use crate::net_ns::{set_sysctl, sysctl};
-use crate::netlink::{Netlink, RouteMetrics};
+use crate::machine::net_ns::{set_sysctl, sysctl};
+use crate::machine::netlink::{Netlink, RouteMetrics};
 
 /// Words of our variants that say what the kernel does anyway.
 const KERNEL_HABITS: [&str; 4] = ["sack", "rack", "prr", "linuxidle"];

@@ -22,8 +22,8 @@ use ackclock_wire::{Addresses, Direction, MAX_HEADERS, Payload, Tuple, Unwrapper
 
 use super::namespace::{FIRST_PORT, Judge, PORTS, ReceivedPacket};
 use super::tcp_info::tcp_info;
-use crate::net_ns::sysctl;
-use crate::offload::{VNET, join};
+use crate::base::offload::{VNET, join};
+use crate::machine::net_ns::sysctl;
 use crate::sys::{self, call};
 
 /// The longest wait for a packet that may come at any time: somewhat more than the first two timeouts

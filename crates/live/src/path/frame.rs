@@ -6,7 +6,7 @@ use ackclock_packet::{CongestionHeader, Flags};
 use ackclock_units::Instant;
 use ackclock_wire::{OptionFate, Parsed, TcpOptions};
 
-use crate::header::{self, HeaderView, LEAD};
+use crate::base::header::{self, HeaderView, LEAD};
 
 /// A packet that a host has sent.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use ackclock_units::{Duration, Instant};
 
-use crate::limits::{MOST_LATENESS, MOST_RATE_ERROR};
+use crate::base::limits::{MOST_LATENESS, MOST_RATE_ERROR};
 
 /// The rate at which a wire's packets came out of it, by the clock on the wall, while packets queued in front of it.
 ///

@@ -1,7 +1,7 @@
 use std::net::Ipv4Addr;
 
 use super::*;
-use crate::addresses::ipv4;
+use crate::base::addresses::ipv4;
 
 fn scenario(link: &str, more: &str) -> Scenario {
     let text = format!(

@@ -128,7 +128,7 @@ impl Program {
         // A program that still waits for its turn hears that there will be none.
         drop(self.child.stdin.take());
         self.signal(libc::SIGTERM);
-        let begun = crate::wall_clock::now();
+        let begun = crate::base::wall_clock::now();
         while self.ended().is_none() && begun.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(5));
         }

@@ -4,8 +4,8 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 
 use super::{Link, Queue};
-use crate::jitter::JitterConfig;
-use crate::loss::Loss;
+use crate::parts::jitter::JitterConfig;
+use crate::parts::loss::Loss;
 use crate::queue::QueueLimit;
 
 /// A change of one direction of a link.

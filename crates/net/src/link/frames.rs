@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ackclock_units::{Duration, Instant};
 
 use super::{Link, Queue};
-use crate::aggregation::{Aggregation, Frame};
+use crate::parts::aggregation::{Aggregation, Frame};
 use crate::queue::{Scheduled, Waiting};
 
 /// The frames of a link.

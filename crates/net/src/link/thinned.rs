@@ -4,8 +4,8 @@ use ackclock_units::Instant;
 
 use super::{Link, Queue, Verdict};
 use crate::packet::Packet;
+use crate::parts::thinning::{Noted, Thinned};
 use crate::queue::{Admission, Reason, Room};
-use crate::thinning::{Noted, Thinned};
 
 impl Link {
     /// A packet comes to the thinning in front of the queue; `fits` says if there is room for it.

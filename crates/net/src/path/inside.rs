@@ -3,9 +3,10 @@
 use ackclock_units::Instant;
 
 use super::{Delivery, Hop, InFlight, Kind, Path, Payload, Step, Tapped, index};
-use crate::impairments::{Arrival, Fate};
+use crate::fate::Fate;
 use crate::link::{Departure, Verdict};
 use crate::packet::{Packet, PacketId, PacketKind};
+use crate::parts::impairments::Arrival;
 use crate::queue::Effect;
 
 impl<P: Payload> Path<P> {

@@ -3,8 +3,8 @@
 use ackclock_units::Instant;
 
 use super::{Kind, Path, Payload, slot_of};
-use crate::feedback::{FeedbackRouter, Load};
-use crate::quick_start::{Decision, QuickStartRouter};
+use crate::parts::feedback::{FeedbackRouter, Load};
+use crate::parts::quick_start::{Decision, QuickStartRouter};
 
 /// The functions of the router in front of a link.
 #[derive(Clone, Debug, Default)]

@@ -3,8 +3,8 @@
 use ackclock_units::{Bytes, Duration};
 
 use super::fq_codel::{Classify, DEFAULT_QUEUES};
-use super::limit::Limit;
 use crate::check::{Refusal, refuse};
+use crate::limit::Limit;
 
 /// Checks that some packet may wait.
 pub fn check_limit(limit: Limit) -> Result<(), Refusal> {

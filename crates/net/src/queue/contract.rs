@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::fifo::Waiting;
-use super::limit::{Limit, QueueLimit, QueueUnit};
 use crate::ack::Ack;
 use crate::check::Refusal;
 use crate::counters::Volume;
 use crate::header::Header;
+use crate::limit::{Limit, QueueLimit, QueueUnit};
 use crate::packet::Packet;
 
 /// The limits of a queue, as a scenario writes them.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::check::{check_limit, check_size, size};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use super::limit::Limit;
+use crate::limit::Limit;
 use crate::check::Refusal;
 use crate::counters::Volume;
 use crate::packet::Packet;

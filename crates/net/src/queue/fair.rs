@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::check::check_mark;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use super::limit::Limit;
+use crate::limit::Limit;
 use crate::check::Refusal;
 use crate::packet::Packet;
 

@@ -10,7 +10,7 @@ use super::cobalt::{CobaltLaw, Control};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use super::fq_codel::{Classify, DEFAULT_QUEUES};
-use super::limit::Limit;
+use crate::limit::Limit;
 use super::turns::{Places, Turns};
 use crate::check::Refusal;
 use crate::counters::Volume;

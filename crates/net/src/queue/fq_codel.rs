@@ -11,7 +11,7 @@ use super::check::{check_flow_queues, check_limit, check_size, size};
 use super::codel::{CoDelLaw, Control};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use super::limit::Limit;
+use crate::limit::Limit;
 use crate::check::{Refusal, refuse};
 use crate::counters::Volume;
 use crate::packet::Packet;

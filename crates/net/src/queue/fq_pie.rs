@@ -9,7 +9,7 @@ use super::check::{check_flow_queues, check_limit, check_size, size};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Room};
 use super::fifo::Waiting;
 use super::fq_codel::{Classify, DEFAULT_QUEUES};
-use super::limit::Limit;
+use crate::limit::Limit;
 use super::pie::{Pie, PieConfig};
 use super::turns::{Places, Turns};
 use crate::check::Refusal;

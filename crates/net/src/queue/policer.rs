@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use super::limit::Limit;
+use crate::limit::Limit;
 use crate::bucket::{Bucket, burst};
 use crate::check::{Refusal, refuse};
 use crate::packet::Packet;

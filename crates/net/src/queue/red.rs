@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::check::{check_limit, check_size, size};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use super::limit::{Limit, QueueUnit};
+use crate::limit::{Limit, QueueUnit};
 use crate::check::{Refusal, check_positive_share, refuse};
 use crate::packet::Packet;
 

@@ -12,7 +12,7 @@ use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room}
 use super::drop_tail::DropEnd;
 use super::fifo::{FifoQueue, Waiting};
 use super::fq_codel::bucket;
-use super::limit::Limit;
+use crate::limit::Limit;
 use crate::check::{Refusal, check_time, refuse};
 use crate::counters::Volume;
 use crate::packet::Packet;

@@ -15,7 +15,7 @@
 
 use ackclock_units::Rate;
 
-use crate::topology::{Layout, Wire};
+use crate::layout::topology::{Layout, Wire};
 
 /// At more than this a packet of 40 bytes takes no whole nanosecond, and two could leave at once.
 const FASTEST: Rate = Rate::from_bps(320_000_000_000);

@@ -3,9 +3,9 @@
 use ackclock_units::{Bytes, Duration};
 
 use crate::fast::elision::{Elsewhere, find};
+use crate::layout::topology::Layout;
 use crate::records::MOST_ROWS_HELD;
 use crate::scenario::{EventTime, Every, Scenario};
-use crate::topology::Layout;
 
 /// Looking at so many hosts takes less time than a packet.
 const HOSTS_A_PACKET: u128 = 32;

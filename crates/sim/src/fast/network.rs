@@ -24,9 +24,9 @@ use ackclock_units::{Duration, Instant};
 use super::link::{Departure, Link, Verdict};
 use super::prefetch::{prefetch, prefetch_lines};
 use super::wheel::Wheel;
-use crate::class::Class;
-use crate::links::Links;
-use crate::observe::Taps;
+use crate::layout::links::Links;
+use crate::measures::observe::Taps;
+use crate::run::class::Class;
 use arena::{index, make_room};
 use hops::{DELIVER, ELIDED, HOOKED, LANED, LINE, WIRE};
 use mailboxes::Mailboxes;
@@ -623,7 +623,7 @@ impl Links for Network {
     }
 }
 
-impl crate::links::Network for Network {
+impl crate::layout::links::Network for Network {
     fn add_source(&mut self, wire: usize) -> u16 {
         self.links[wire].add_source()
     }

@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use ackclock_units::{Duration, Instant};
 
-use crate::class::Class;
+use crate::run::class::Class;
 
 const CLASSES: [Class; 8] = [
     Class::Departure,

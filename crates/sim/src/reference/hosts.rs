@@ -7,10 +7,10 @@ use ackclock_units::Instant;
 
 use super::Engine;
 use super::packet::SimPacket;
-use crate::class::Class;
-use crate::events::Events;
-use crate::state::index;
-use crate::visitors::{DATAGRAM_HEADERS, Datagram};
+use crate::hosts::visitors::{DATAGRAM_HEADERS, Datagram};
+use crate::run::class::Class;
+use crate::run::events::Events;
+use crate::run::state::index;
 
 impl Engine<'_> {
     /// A packet arrives at the host that it is for.

@@ -5,9 +5,9 @@ use ackclock_units::{Bytes, Instant};
 
 use super::Engine;
 use super::packet::SimPacket;
-use crate::events::Events;
-use crate::observe::{Observer, Sent, SentDatagram, SentSegment, Taps};
-use crate::state::index;
+use crate::measures::observe::{Observer, Sent, SentDatagram, SentSegment, Taps};
+use crate::run::events::Events;
+use crate::run::state::index;
 
 impl<'o> Engine<'o> {
     /// Tells `observer` what `links` send.

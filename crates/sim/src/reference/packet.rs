@@ -6,7 +6,7 @@ use ackclock_packet::{CongestionHeader, Ecn, Flags, IpMeta, Options, QuickStart,
 use ackclock_tcp::Transmit;
 use ackclock_units::Instant;
 
-use crate::visitors::{DATAGRAM_HEADERS, Datagram};
+use crate::hosts::visitors::{DATAGRAM_HEADERS, Datagram};
 
 /// A segment on its way.
 #[derive(Clone, Debug)]

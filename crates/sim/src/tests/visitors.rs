@@ -7,11 +7,11 @@ use ackclock_net::queue::{Admission, Log, Queueing, Room, Waiting};
 use ackclock_packet::Ecn;
 use ackclock_units::{Bytes, Instant};
 
-use crate::records::Outcome;
-use crate::scenario::Direction;
-use crate::visitors::{
+use crate::hosts::visitors::{
     Datagram, FlowSetup, OwnTransport, QueueOf, Transport, TransportState, Visitors,
 };
+use crate::records::Outcome;
+use crate::scenario::Direction;
 use crate::{Meter, Run, Scenario, ScenarioError, simulate, simulate_visited};
 
 /// 8 Mbit/s are a byte a microsecond.

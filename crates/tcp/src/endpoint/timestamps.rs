@@ -3,8 +3,8 @@
 use ackclock_packet::{Flags, Options, Segment, Seq};
 use ackclock_units::{Duration, Instant};
 
-use crate::clock::timestamp_clock;
 use crate::config::SegmentRules;
+use crate::data::clock::timestamp_clock;
 
 /// The state of both directions' timestamps.
 #[derive(Clone, Copy, Debug, Default)]

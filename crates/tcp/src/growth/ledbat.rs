@@ -9,7 +9,7 @@ use ackclock_units::Duration;
 use super::contract::{About, Law};
 use super::published::{Published, Rule, Settled};
 use super::variables::variables;
-use crate::delays::{DelayHistory, OneWay};
+use crate::data::delays::{DelayHistory, OneWay};
 use crate::event::{Ack, Acked};
 use crate::words::{ANY, Described, Word};
 

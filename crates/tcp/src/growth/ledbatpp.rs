@@ -9,7 +9,7 @@ use ackclock_units::{Duration, Instant};
 use super::contract::{About, Law};
 use super::published::{Published, Rule, Settled};
 use super::variables::variables;
-use crate::delays::DelayHistory;
+use crate::data::delays::DelayHistory;
 use crate::event::{Ack, Congestion, RttSample};
 use crate::words::{ANY, Described, Slot, Word};
 

@@ -8,7 +8,7 @@ use ackclock_units::{Duration, Instant};
 use super::contract::{About, LawForm};
 use super::published::{Paper, Published, Rule, Settled};
 use super::variables::variables;
-use crate::delays::OneWay;
+use crate::data::delays::OneWay;
 use crate::event::{Ack, Acked, Congestion};
 use crate::words::Word;
 

@@ -7,9 +7,9 @@
 use ackclock_packet::{Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::clock::timestamp_clock;
 use crate::config::RledbatLaw;
-use crate::delays::DelayHistory;
+use crate::data::clock::timestamp_clock;
+use crate::data::delays::DelayHistory;
 
 /// The least RLWND, and the first, in segments.
 const LEAST: f64 = 2.0;

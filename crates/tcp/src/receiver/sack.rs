@@ -5,8 +5,8 @@ use ackclock_packet::{NearBlocks, Range, SackBlocks, Seq};
 use ackclock_units::Bytes;
 
 use super::Receiver;
-use crate::cache::{Place, place};
-use crate::near::NearSeq;
+use crate::data::cache::{Place, place};
+use crate::data::near::NearSeq;
 
 /// A range ahead of RCV.NXT, or none.
 #[derive(Clone, Copy, Debug)]

@@ -15,8 +15,8 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::contract::{AckSeen, Outcome, SendSpace, SentSegment, Tally};
 use super::prr::Prr;
-use crate::clock::timestamp_clock;
 use crate::config::RecoveryConfig;
+use crate::data::clock::timestamp_clock;
 use crate::scoreboard::{Scoreboard, Told};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

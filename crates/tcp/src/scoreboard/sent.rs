@@ -4,8 +4,8 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
 use super::{Delivered, Told};
-use crate::near::NearSeq;
-use crate::ring::Ring;
+use crate::data::near::NearSeq;
+use crate::data::ring::Ring;
 
 /// A segment that was sent, in 16 bytes: four to a line of the cache, and a lost retransmission makes a
 /// board of hundreds.

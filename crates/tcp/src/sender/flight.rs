@@ -7,8 +7,8 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use super::arrived::Arrived;
 use super::give_up::GiveUpTimer;
-use crate::clock::timestamp_clock;
 use crate::config::Config;
+use crate::data::clock::timestamp_clock;
 use crate::recovery::{
     AckSeen, Alarm, AnyRecovery, Outcome, Recovery, SendSpace, SentSegment, Tally,
 };

@@ -1,7 +1,7 @@
-//! Memory beside a sender's own that its next segments will touch: see [`crate::cache`].
+//! Memory beside a sender's own that its next segments will touch: see [`crate::data::cache`].
 
 use super::Sender;
-use crate::cache::Place;
+use crate::data::cache::Place;
 
 impl Sender {
     /// The memory that the sender's own points to, and the part of its own which only a law that models the path

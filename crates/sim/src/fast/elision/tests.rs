@@ -5,8 +5,8 @@ use super::*;
 use crate::Meter;
 use crate::Scenario;
 use crate::fast::Engine;
+use crate::layout::topology::flow_entries;
 use crate::records::Run;
-use crate::topology::flow_entries;
 
 fn read(scenario: &Value) -> Scenario {
     Scenario::from_json(&scenario.to_string()).unwrap()

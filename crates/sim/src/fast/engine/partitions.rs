@@ -7,11 +7,11 @@ use ackclock_tcp::simulator::Simulated;
 use ackclock_units::{Duration, Instant};
 
 use super::Engine;
-use crate::class::Class;
 use crate::fast::lookahead::Lookahead;
 use crate::fast::network::HostBatch;
 use crate::fast::prefetch::prefetch_place;
 use crate::fast::wheel::TieBreak;
+use crate::run::class::Class;
 
 const NEXT: Duration = Duration::from_nanos(1);
 

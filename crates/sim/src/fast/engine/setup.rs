@@ -4,9 +4,9 @@ use crate::fast::elision::{Elsewhere, elided};
 use crate::fast::lookahead::{Lookahead, lookahead};
 use crate::fast::network::clock_for;
 use crate::fast::wheel::Wheel;
-use crate::probe::Probes;
+use crate::layout::topology::Layout;
+use crate::measures::probe::Probes;
 use crate::scenario::{CrossTraffic, Scenario};
-use crate::topology::Layout;
 use crate::traffic::likely_line_rtt;
 
 /// Which links take packets ahead of time, and how hosts and links are advanced in windows.

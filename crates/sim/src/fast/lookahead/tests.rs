@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::topology::flow_entries;
+use crate::layout::topology::flow_entries;
 
 fn of(scenario: &Value) -> Option<Lookahead> {
     beside(scenario, &Elsewhere { crossed: &[], watched: &[], probed: &[] })

@@ -12,10 +12,10 @@ use super::mailboxes::{
     Setting, TIMER, WAITS, Way,
 };
 use super::{Network, Passed};
-use crate::class::Class;
 use crate::fast::lookahead::Lookahead;
 use crate::fast::prefetch::{prefetch, prefetch_lines, prefetch_place};
 use crate::fast::wheel::{Event, TieBreak, Until, Wheel};
+use crate::run::class::Class;
 
 /// The distance at which each packet is fetched, and its options.
 const PACKETS_AHEAD: usize = 12;

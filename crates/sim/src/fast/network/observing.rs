@@ -9,8 +9,8 @@ use ackclock_units::{Bytes, Instant};
 use super::Network;
 use super::hops::DELIVER;
 use crate::fast::link::Departure;
-use crate::links::Network as _;
-use crate::observe::{Observer, Sent, SentSegment, Taps};
+use crate::layout::links::Network as _;
+use crate::measures::observe::{Observer, Sent, SentSegment, Taps};
 
 impl Network {
     /// Notes what `taps` sees; [`tell`](Self::tell) tells an observer of it.

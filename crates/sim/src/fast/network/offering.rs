@@ -8,8 +8,8 @@ use super::arena::index;
 use super::hops::{HOOKED, LINE, WIRE};
 use super::outcome::{OfferOutcome, Offering};
 use super::{InFlight, Network};
-use crate::class::Class;
 use crate::fast::link::Verdict;
+use crate::run::class::Class;
 
 impl Network {
     /// A packet comes at `comes` to whatever link is before `hop`. When it will be at the end of that

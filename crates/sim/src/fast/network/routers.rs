@@ -13,7 +13,7 @@ use super::Network;
 use super::arena::index;
 use super::hops::{DELIVER, LINE};
 use super::options::NO_OPTIONS;
-use crate::class::Class;
+use crate::run::class::Class;
 
 /// The routers of a network.
 #[derive(Debug, Default)]

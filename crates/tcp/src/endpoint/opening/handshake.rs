@@ -1,8 +1,8 @@
 //! The end point during the handshake.
 
 use super::{OpeningCounts, coarse};
-use crate::clock::timestamp_clock;
 use crate::config::SegmentRules;
+use crate::data::clock::timestamp_clock;
 use crate::endpoint::timestamps::Timestamps;
 use crate::endpoint::{Agreed, Endpoint, Failure, State, Transmit};
 use crate::event::Handshake;

@@ -3,7 +3,7 @@
 use ackclock_units::Bytes;
 
 use super::Recorded;
-use crate::clock::timestamp_clock;
+use crate::data::clock::timestamp_clock;
 use crate::event::{Acked, CaState, Stamps};
 use crate::recovery::Recovery;
 use crate::sender::allowance::{Allowance, Taken, View};

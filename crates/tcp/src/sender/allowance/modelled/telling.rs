@@ -4,7 +4,7 @@ use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
 use super::{BeforeAck, Modelled};
-use crate::cache::{Place, place};
+use crate::data::cache::{Place, place};
 use crate::event::{Delivery, Limit, Repair};
 use crate::idle::Idle;
 use crate::recovery::Recovery;

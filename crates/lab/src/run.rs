@@ -1,0 +1,8 @@
+//! Runs over the machine's cores and on real packets, and work beside the caller.
+
+pub(crate) mod allowed;
+pub(crate) mod background;
+pub(crate) mod kernel;
+pub(crate) mod live;
+pub(crate) mod load;
+pub(crate) mod sweep;

@@ -1,0 +1,4 @@
+//! The machine's clock, and how the path is woken by it.
+
+pub(crate) mod clock;
+pub(crate) mod wake_policy;
