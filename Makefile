@@ -31,7 +31,7 @@ export CARGO_TERM_COLOR ?= auto
 TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs)) $(wildcard crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*')
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
-	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
+	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -name THIRD-PARTY-NOTICES)
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
 PYTHON_FILES := python scripts
 # The Cargo profile of `make build`. Compiled dependencies of `dev` serve the tests, too.
@@ -42,6 +42,12 @@ SAMPLE ?= 60
 # The loader of laws in the kernel (crates/kernel) is built where libelf's and zlib's headers are; without them, and in
 # `make wheels`, everything else is, and `ackclock kernel` says what is missing.
 LOADER := $(if $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes),--features loader)
+# Whose code a wheel carries; it is made for each.
+NOTICES := python/ackclock/THIRD-PARTY-NOTICES
+# What is given to others does not name the builder's folders. A build for this machine does: flags of its own would
+# compile all that the tests use once more.
+UNNAMED := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+UNNAMED_HERE := --remap-path-prefix=$(ROOT)=/ackclock
 RUST_TESTS := --workspace --locked $(LOADER) --lib --bins --tests
 # Those of them that send real packets; what they cannot do here is shown.
 LIVE_TESTS = $(RUST_TESTS) -- --ignored --show-output --skip timed::
@@ -296,6 +302,7 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 
 .venv/.installed: .venv/.sources $(SOURCES) .venv/.runtime
 	@rm -rf target/wheels
+	$(BIN)/python scripts/notices.py $(NOTICES) $(LOADER)
 	ACKCLOCK_BUILD=$(PROFILE) $(BIN)/maturin build --profile $(PROFILE) --quiet $(LOADER) --interpreter $(BIN)/python \
 	--out target/wheels
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
@@ -305,9 +312,11 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 dist/.built: .venv/.sources $(SOURCES) $(LEARNED) $(PAGE_MADE) .venv/.runtime
 	@mkdir -p dist
 	@rm -f dist/*.whl
-	export ACKCLOCK_BUILD="wheel without a profile"; \
+	$(BIN)/python scripts/notices.py $(NOTICES) $(LOADER)
+	@# The separator of encoded flags is no blank, so that paths may have some.
+	export ACKCLOCK_BUILD="wheel without a profile" CARGO_ENCODED_RUSTFLAGS="$(UNNAMED)"$$'\x1f'"$(UNNAMED_HERE)"; \
 	if [ -s "$(LEARNED)" ]; then export ACKCLOCK_BUILD=wheel \
-	CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
+	CARGO_ENCODED_RUSTFLAGS="$$CARGO_ENCODED_RUSTFLAGS"$$'\x1f'"-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
 	$(BIN)/maturin build --profile release --quiet $(LOADER) --interpreter $(BIN)/python --out dist
 	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
 	@touch $@
@@ -317,6 +326,8 @@ dist/wheels/.%: .venv/.sources $(SOURCES) $(PAGE_MADE) .venv/.runtime .venv-zig/
 	@mkdir -p dist/wheels
 	@rm -f dist/wheels/*_$*.whl
 	rustup target add $*-unknown-linux-gnu
+	$(BIN)/python scripts/notices.py $(NOTICES)
+	CARGO_ENCODED_RUSTFLAGS="$(UNNAMED)"$$'\x1f'"$(UNNAMED_HERE)" \
 	PATH="$(ROOT)/.venv-zig/bin:$$PATH" ACKCLOCK_BUILD="wheel without a profile" \
 	$(BIN)/maturin build --profile $(WHEELS_PROFILE) --quiet --zig --compatibility $(GLIBC) \
 	--target $*-unknown-linux-gnu --out dist/wheels

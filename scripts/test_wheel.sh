@@ -53,6 +53,16 @@ base() {
         echo "test_wheel: $size MB with Python $version and no extra, expected less than 150" >&2
         exit 1
     fi
+    local package=$place/lib/python$version/site-packages/ackclock
+    if ! grep --quiet '^arrow-array ' "$package/THIRD-PARTY-NOTICES"; then
+        echo "test_wheel: the wheel lacks the notices of third parties" >&2
+        exit 1
+    fi
+    # A wheel for others; `make build` makes one for this machine.
+    if [[ $wheel == */dist/* ]] && grep --quiet --text --fixed-strings "$HOME/" "$package"/*.so; then
+        echo "test_wheel: the extension names the builder's home" >&2
+        exit 1
+    fi
     "$place/bin/ackclock" --version >/dev/null
     "$place/bin/ackclock" run "$root/examples/first.toml" --out "$place/tables" >/dev/null
     "$place/bin/python" - "$root/examples/first.toml" "$place/tables/flows.parquet" <<'PROGRAM'

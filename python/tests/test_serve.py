@@ -27,8 +27,11 @@ import pytest
 import websockets
 
 import ackclock as ac
+from ackclock.serve.folder import Served
+from ackclock.serve.jobs import ForbiddenError
+from ackclock.serve.sweeps import expect_runnable
 from live_support import live, untimed
-from support import SMALL
+from support import ROOT, SMALL
 
 READERS = 200
 
@@ -285,6 +288,30 @@ READS = (
     'x = { cases = { a = { "topology.bottleneck.channel.times_ms" = "FILE" } } }',
     'x = { key = "topology.bottleneck.channel", values = [{ kind = "trace", times_ms = "FILE" }] }',
 )
+
+
+#: The keys that take the name of a file, by crates/input/src/columns.rs.
+FILE_KEYS = ("file", "quantiles", "series", "times_ms", "delays_ms", "bytes")
+
+
+def test_the_keys_of_files_are_those_of_the_reader() -> None:
+    source = (ROOT / "crates/input/src/columns.rs").read_text(encoding="utf-8")
+    keys = re.findall(r'\bkey: "(\w+)"', source) + re.findall(r'const FILE: &str = "(\w+)"', source)
+    assert sorted(keys) == sorted(FILE_KEYS)
+
+
+@pytest.mark.parametrize("key", FILE_KEYS)
+@pytest.mark.parametrize("value", ['"secret.txt"', '[{ FILE = "secret.txt" }]', '[["secret.txt"]]'])
+def test_an_axis_that_sets_a_key_of_a_file_is_refused(tmp_path: Path, key: str, value: str) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    if value.startswith("[{"):
+        name, value = "topology.bottleneck.channel", value.replace("FILE", key)
+    else:
+        name, value = f"topology.bottleneck.channel.{key}", f"[{value}]"
+    plan = f'scenario = "small.toml"\n[axes]\n"{name}" = {value}\n'
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    with pytest.raises(ForbiddenError, match="its axes would read files"):
+        expect_runnable(Served(tmp_path), "plan.toml")
 
 
 @pytest.mark.parametrize("axis", READS)
