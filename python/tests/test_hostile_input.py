@@ -110,7 +110,7 @@ def test_an_error_that_nobody_foresaw_is_a_line(
         try:
             raise error
         except Exception as caught:  # noqa: BLE001 - whatever it is
-            code = _unforeseen.tell(caught)
+            code = unforeseen.tell(caught)
         return code, capsys.readouterr().err
 
     assert said(RecursionError()) == (
