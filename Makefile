@@ -31,7 +31,7 @@ export CARGO_TERM_COLOR ?= auto
 TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs)) $(wildcard crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*')
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
-	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so')
+	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -name THIRD-PARTY-NOTICES)
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
 PYTHON_FILES := python scripts
 # The Cargo profile of `make build`. Compiled dependencies of `dev` serve the tests, too.
@@ -42,6 +42,12 @@ SAMPLE ?= 60
 # The loader of laws in the kernel (crates/kernel) is built where libelf's and zlib's headers are; without them, and in
 # `make wheels`, everything else is, and `ackclock kernel` says what is missing.
 LOADER := $(if $(shell pkg-config --exists libelf zlib 2>/dev/null && echo yes),--features loader)
+# Whose code a wheel carries; it is made for each.
+NOTICES := python/ackclock/THIRD-PARTY-NOTICES
+# What is given to others does not name the builder's folders. A build for this machine does: flags of its own would
+# compile all that the tests use once more.
+UNNAMED := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo
+UNNAMED_HERE := --remap-path-prefix=$(ROOT)=/ackclock
 RUST_TESTS := --workspace --locked $(LOADER) --lib --bins --tests
 # Those of them that send real packets; what they cannot do here is shown.
 LIVE_TESTS = $(RUST_TESTS) -- --ignored --show-output --skip timed::
@@ -53,6 +59,14 @@ LEARN ?= on
 ifeq ($(LEARN),on)
 LEARNED := target/profile/ackclock.profdata
 endif
+
+# Wheels carry the page of `ackclock serve` and the view of notebooks, which Node.js builds in a few seconds;
+# `make PAGE=off wheel` leaves them out.
+PAGE ?= on
+ifeq ($(PAGE),on)
+PAGE_MADE := dist/.page
+endif
+PAGE_SOURCES := $(wildcard web/*.json web/*.html web/vite*.ts) $(shell find web/src web/lessons -type f)
 
 # Wheels for others are linked by zig (requirements/wheel.txt), which knows the symbols of older C libraries and of the
 # other processor: they run with glibc 2.28 and later.
@@ -75,7 +89,7 @@ wheels: $(ARCHITECTURES:%=dist/wheels/.%) ## dist/wheels/*.whl: x86-64 and arm64
 
 .PHONY: test-wheel
 test-wheel: wheel ## Install the wheel without Rust in a new environment, and run a study with it
-	PYTHON="$(PYTHON)" scripts/test_wheel.sh dist/*.whl
+	PYTHON="$(PYTHON)" PAGE="$(PAGE)" scripts/test_wheel.sh dist/*.whl
 
 .PHONY: demo
 demo: build ## Reproduce the study altman1997 with few seeds, and say where its report lies
@@ -277,32 +291,43 @@ clean: ## Remove everything that was built
 	$(file >.venv/.sources.new,$(sort $(SOURCES)))
 	@cmp --silent $@.new $@ || cp $@.new $@
 
+# Not the page itself: `make build` takes it as it is, and neither makes it nor waits for Node.js.
+dist/.page: $(PAGE_SOURCES) $(if $(wildcard python/ackclock/serve/page.html),,FORCE)
+	scripts/web.sh page
+	@mkdir -p dist
+	@touch $@
+
 target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	scripts/profile.sh $@
 
 .venv/.installed: .venv/.sources $(SOURCES) .venv/.runtime
 	@rm -rf target/wheels
+	$(BIN)/python scripts/notices.py $(NOTICES) $(LOADER)
 	ACKCLOCK_BUILD=$(PROFILE) $(BIN)/maturin build --profile $(PROFILE) --quiet $(LOADER) --interpreter $(BIN)/python \
 	--out target/wheels
 	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
 	@touch $@
 
 # An empty file of counts says that they cannot be made here.
-dist/.built: .venv/.sources $(SOURCES) $(LEARNED) .venv/.runtime
+dist/.built: .venv/.sources $(SOURCES) $(LEARNED) $(PAGE_MADE) .venv/.runtime
 	@mkdir -p dist
 	@rm -f dist/*.whl
-	export ACKCLOCK_BUILD="wheel without a profile"; \
+	$(BIN)/python scripts/notices.py $(NOTICES) $(LOADER)
+	@# The separator of encoded flags is no blank, so that paths may have some.
+	export ACKCLOCK_BUILD="wheel without a profile" CARGO_ENCODED_RUSTFLAGS="$(UNNAMED)"$$'\x1f'"$(UNNAMED_HERE)"; \
 	if [ -s "$(LEARNED)" ]; then export ACKCLOCK_BUILD=wheel \
-	CARGO_ENCODED_RUSTFLAGS="-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
+	CARGO_ENCODED_RUSTFLAGS="$$CARGO_ENCODED_RUSTFLAGS"$$'\x1f'"-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
 	$(BIN)/maturin build --profile release --quiet $(LOADER) --interpreter $(BIN)/python --out dist
 	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
 	@touch $@
 
 # With zig the engine's functions have other names than those that `scripts/profile.sh` counts, on x86-64 too.
-dist/wheels/.%: .venv/.sources $(SOURCES) .venv/.runtime .venv-zig/.installed
+dist/wheels/.%: .venv/.sources $(SOURCES) $(PAGE_MADE) .venv/.runtime .venv-zig/.installed
 	@mkdir -p dist/wheels
 	@rm -f dist/wheels/*_$*.whl
 	rustup target add $*-unknown-linux-gnu
+	$(BIN)/python scripts/notices.py $(NOTICES)
+	CARGO_ENCODED_RUSTFLAGS="$(UNNAMED)"$$'\x1f'"$(UNNAMED_HERE)" \
 	PATH="$(ROOT)/.venv-zig/bin:$$PATH" ACKCLOCK_BUILD="wheel without a profile" \
 	$(BIN)/maturin build --profile $(WHEELS_PROFILE) --quiet --zig --compatibility $(GLIBC) \
 	--target $*-unknown-linux-gnu --out dist/wheels

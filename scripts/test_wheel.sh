@@ -5,6 +5,8 @@
 # 150 MB, run a scenario, give a table, and say which extra a report needs. Then, with one Python and with all extras, a
 # study is reproduced quickly, and every command and program of the README and of docs is run.
 #
+# With PAGE=on, as of a wheel that others are given, the page of `ackclock serve` and the view of notebooks are in it.
+#
 # scripts/test_wheel.sh WHEEL
 set -euo pipefail
 wheel=$(realpath "$1")
@@ -51,6 +53,16 @@ base() {
         echo "test_wheel: $size MB with Python $version and no extra, expected less than 150" >&2
         exit 1
     fi
+    local package=$place/lib/python$version/site-packages/ackclock
+    if ! grep --quiet '^arrow-array ' "$package/THIRD-PARTY-NOTICES"; then
+        echo "test_wheel: the wheel lacks the notices of third parties" >&2
+        exit 1
+    fi
+    # A wheel for others; `make build` makes one for this machine.
+    if [[ $wheel == */dist/* ]] && grep --quiet --text --fixed-strings "$HOME/" "$package"/*.so; then
+        echo "test_wheel: the extension names the builder's home" >&2
+        exit 1
+    fi
     "$place/bin/ackclock" --version >/dev/null
     "$place/bin/ackclock" run "$root/examples/first.toml" --out "$place/tables" >/dev/null
     "$place/bin/python" - "$root/examples/first.toml" "$place/tables/flows.parquet" <<'PROGRAM'
@@ -60,6 +72,16 @@ import ackclock as ac
 run = ac.simulate(sys.argv[1])
 assert run.flows.equals(ac.read_table(sys.argv[2])) and run.flows["goodput_bps"][0] > 0
 PROGRAM
+    if [ "${PAGE:-off}" = on ]; then
+        "$place/bin/python" - <<'PROGRAM'
+from importlib import resources
+
+page = (resources.files("ackclock.serve") / "page.html").read_text(encoding="utf-8")
+assert '<meta name="ackclock" content="serve" />' in page, "the page is not that of a server"
+for name in ("view.js", "view.css"):
+    assert (resources.files("ackclock.notebook") / name).read_bytes(), f"{name} is empty"
+PROGRAM
+    fi
     said=$("$place/bin/ackclock" report "$root/examples/first.toml" 2>&1) || code=$?
     if [ "$code" != 2 ] || [ "$said" != "ackclock: reports need matplotlib: pip install 'ackclock[report]'" ]; then
         echo "test_wheel: a report without its extra ended with code $code: $said" >&2

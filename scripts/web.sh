@@ -1,5 +1,6 @@
 #!/bin/bash
-# Builds the page of the browser in web/dist, or tests it: scripts/web.sh build|test.
+# Builds the page of the browser in web/dist, or tests it: scripts/web.sh build|page|test. `page` makes what goes into the
+# package alone, `ackclock serve`'s page and the view of notebooks, in which there is no core: it needs Node.js and no Rust.
 #
 # A test without what it needs is skipped, with the reason; a build without it is an error.
 set -euo pipefail
@@ -24,7 +25,7 @@ command -v npm >/dev/null || lack "npm is missing, which comes with Node.js"
 found=$(node --version)
 printf '%s\n%s\n' "$NODE" "${found#v}" | sort --check=quiet --version-sort ||
     lack "Node.js is $found, expected >= $NODE"
-if ! [ -d "$(rustc --print sysroot)/lib/rustlib/$TARGET" ]; then
+if [ "$WHAT" != page ] && ! [ -d "$(rustc --print sysroot)/lib/rustlib/$TARGET" ]; then
     command -v rustup >/dev/null && rustup target add "$TARGET" >/dev/null 2>&1 ||
         lack "Rust has no target $TARGET (rustup target add $TARGET)"
 fi
@@ -34,14 +35,22 @@ if [ "$WHAT" = test ]; then
     export CHROMIUM
 fi
 
-cargo rustc --locked --package ackclock-web --lib --crate-type cdylib --target "$TARGET" --profile web
+[ "$WHAT" = page ] ||
+    cargo rustc --locked --package ackclock-web --lib --crate-type cdylib --target "$TARGET" --profile web
 if [ web/package-lock.json -nt web/node_modules/.package-lock.json ]; then
     npm --prefix web ci --silent || lack "npm cannot install the packages (npm --prefix web ci says why)"
 fi
-(cd web && npx vite build --logLevel warn && npx vite build --config vite.view.config.ts --logLevel warn)
-# The page without the core, for `ackclock serve`, goes into the package with the next `make build`.
-cp web/dist/serve.html python/ackclock/serve/page.html
+made=web/dist
+mode=production
+if [ "$WHAT" = page ]; then
+    made=web/dist/page
+    mode=page
+fi
+(cd web && npx vite build --mode "$mode" --logLevel warn && npx vite build --config vite.view.config.ts --logLevel warn)
+# The page without the core, for `ackclock serve`, goes into the package with the next `make build` or `make wheel`.
+cp "$made/serve.html" python/ackclock/serve/page.html
 cp web/dist/view/view.{js,css} python/ackclock/notebook/
+[ "$WHAT" != page ] || exit 0
 packed=$(gzip --best --stdout web/dist/index.html | wc -c)
 echo "web/dist/index.html: $packed bytes compressed"
 [ "$packed" -lt 2000000 ] || {

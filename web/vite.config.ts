@@ -10,7 +10,7 @@ const core = resolve(
 );
 
 /** One file that works from any web server and from file://, where neither a module nor a fetch does. */
-function single(): Plugin {
+function single(packaged: boolean): Plugin {
   return {
     name: "single-file",
     enforce: "post",
@@ -36,6 +36,10 @@ function single(): Plugin {
       const known = '<meta name="ackclock" content="serve" />';
       const withoutCore = html.replace("<!-- core -->", "").replace("</title>", `</title>${known}`);
       this.emitFile({ type: "asset", fileName: "serve.html", source: withoutCore });
+      if (packaged) {
+        delete bundle["index.html"];
+        return;
+      }
       const wasm = gzipSync(readFileSync(core), { level: 9 }).toString("base64");
       const holder = `<script type="application/octet-stream" id="core">${wasm}</script>`;
       page.source = html.replace("<!-- core -->", () => holder);
@@ -43,18 +47,19 @@ function single(): Plugin {
   };
 }
 
-export default defineConfig({
+// `--mode page` makes the page alone that goes into the package, for which no core is needed.
+export default defineConfig(({ mode }) => ({
   root,
   base: "./",
-  plugins: [single()],
+  plugins: [single(mode === "page")],
   worker: { format: "iife" },
   build: {
     target: "es2022",
-    outDir: "dist",
+    outDir: mode === "page" ? "dist/page" : "dist",
     emptyOutDir: true,
     modulePreload: false,
     cssCodeSplit: false,
     assetsInlineLimit: 1e9,
     reportCompressedSize: false,
   },
-});
+}));

@@ -297,6 +297,36 @@ def test_laws_that_stay_are_loaded_and_removed_and_no_default_changes() -> None:
 @needed
 @untimed
 @live
+def test_a_law_that_a_run_holds_names_its_process() -> None:
+    before = {law["map"] for law in ours()}
+    with (
+        subprocess.Popen(
+            [str(COMMAND), "kernel", "test", "ccp(0.875)", "--seconds", "30"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as process,
+        killed_in_the_end(process),
+    ):
+
+        def held() -> list[dict[str, Any]]:
+            new = [law for law in ours() if law["map"] not in before and law["held"]]
+            return [law for law in new if law["owner"] == process.pid]
+
+        until = time.monotonic() + 30
+        while not held():
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        (law,) = held()
+        assert f"{law['name']}: held by the process {process.pid}\n" in asked("status").stdout
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    # Nobody holds it any more, from the moment on in which the process has ended.
+    assert [each["owner"] for each in ours() if each["map"] == law["map"]] in ([], [None])
+
+
+@needed
+@untimed
+@live
 def test_fifty_times_loaded_ten_of_them_killed_nothing_is_left() -> None:
     name, word = "ack_ccp_0_375", "ccp(0.375)"
 

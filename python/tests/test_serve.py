@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import socket
@@ -26,8 +27,11 @@ import pytest
 import websockets
 
 import ackclock as ac
+from ackclock.serve.folder import Served
+from ackclock.serve.jobs import ForbiddenError
+from ackclock.serve.sweeps import expect_runnable
 from live_support import live, untimed
-from support import SMALL
+from support import ROOT, SMALL
 
 READERS = 200
 
@@ -61,11 +65,11 @@ def expected_within_a_minute(process: subprocess.Popen[str]) -> Iterator[None]:
         late.cancel()
 
 
-def started(folder: Path) -> Laboratory:
+def started(folder: Path, *options: str, **known: str) -> Laboratory:
     process = subprocess.Popen(
-        [sys.executable, "-m", "ackclock.cli", "serve", str(folder)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        [sys.executable, "-m", "ackclock.cli", "serve", str(folder), *options],
+        env={**os.environ, **known}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None
     with expected_within_a_minute(process):
@@ -286,6 +290,30 @@ READS = (
 )
 
 
+#: The keys that take the name of a file, by crates/input/src/columns.rs.
+FILE_KEYS = ("file", "quantiles", "series", "times_ms", "delays_ms", "bytes")
+
+
+def test_the_keys_of_files_are_those_of_the_reader() -> None:
+    source = (ROOT / "crates/input/src/columns.rs").read_text(encoding="utf-8")
+    keys = re.findall(r'\bkey: "(\w+)"', source) + re.findall(r'const FILE: &str = "(\w+)"', source)
+    assert sorted(keys) == sorted(FILE_KEYS)
+
+
+@pytest.mark.parametrize("key", FILE_KEYS)
+@pytest.mark.parametrize("value", ['"secret.txt"', '[{ FILE = "secret.txt" }]', '[["secret.txt"]]'])
+def test_an_axis_that_sets_a_key_of_a_file_is_refused(tmp_path: Path, key: str, value: str) -> None:
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    if value.startswith("[{"):
+        name, value = "topology.bottleneck.channel", value.replace("FILE", key)
+    else:
+        name, value = f"topology.bottleneck.channel.{key}", f"[{value}]"
+    plan = f'scenario = "small.toml"\n[axes]\n"{name}" = {value}\n'
+    (tmp_path / "plan.toml").write_text(plan, encoding="utf-8")
+    with pytest.raises(ForbiddenError, match="its axes would read files"):
+        expect_runnable(Served(tmp_path), "plan.toml")
+
+
 @pytest.mark.parametrize("axis", READS)
 def test_a_sweep_reads_no_file_outside(lab: Laboratory, axis: str) -> None:
     channel = 'channel = { kind = "trace", times_ms = [1, 2] }'
@@ -373,13 +401,68 @@ def test_the_link_is_used_once_and_then_a_cookie(lab: Laboratory) -> None:
     with httpx.Client(base_url=lab.url) as client:
         assert client.get("/api/state").status_code == 401
         answer = client.get("/", params={"token": lab.token})
-        assert (answer.status_code, answer.headers["location"]) == (303, "/")
+        inside = answer.headers["location"]
+        assert (answer.status_code, inside.startswith("/at/")) == (303, True)
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=Strict" in cookie
-        assert client.get("/api/state").status_code == 200
+        # A browser sends it to every port of this host, but only to a path that nobody else knows.
+        assert f"; Path={inside};" in cookie
+        assert client.get(f"{inside}api/state").status_code == 200
+        assert client.get("/api/state").status_code == 401
+        # The cookie of a stranger who was sent it does not open the server without the path.
+        stolen = {"cookie": cookie.partition(";")[0]}
+        assert httpx.get(f"{lab.url}/api/state", headers=stolen).status_code == 401
+        assert httpx.get(f"{lab.url}/at/x/api/state", headers=stolen).status_code == 401
+        assert httpx.get(f"{lab.url}{inside}api/state", headers=stolen).status_code == 200
     with httpx.Client(base_url=lab.url) as client:
         assert client.get("/", params={"token": lab.token[:-1]}).status_code == 401
+
+
+#: A browser that writes its arguments down, and what the file holds that it was given.
+BROWSER = """#!/bin/sh
+printf '%s' "$*" > "$SEEN.new"
+stat -c %a "${1#file://}" > "$SEEN.rights"
+cp "${1#file://}" "$SEEN.page"
+mv "$SEEN.new" "$SEEN"
+"""
+
+
+def test_a_browser_is_opened_with_no_secret_in_its_arguments(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "run").mkdir(mode=0o700)
+    browser = tmp_path / "browser"
+    browser.write_text(BROWSER, encoding="utf-8")
+    browser.chmod(0o700)
+    seen = tmp_path / "seen"
+    known = {
+        "BROWSER": f"{browser} %s",
+        "SEEN": str(seen),
+        "XDG_RUNTIME_DIR": str(tmp_path / "run"),
+    }
+    laboratory = started(tmp_path / "folder", "--open", **known)
+    deadline = time.monotonic() + 60
+    while not seen.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    given = seen.read_text(encoding="utf-8")
+    assert given.startswith(f"file://{tmp_path / 'run'}/ackclock-")
+    assert laboratory.token not in given
+    assert (tmp_path / "seen.rights").read_text(encoding="utf-8") == "600\n"
+    page = (tmp_path / "seen.page").read_text(encoding="utf-8")
+    assert laboratory.token not in page
+    (address,) = re.findall(r"url=(http://[^\"]+)", page)
+    assert address.startswith(laboratory.url)
+    answer = httpx.get(address)
+    # The page leads on by itself: after a redirection of another's the cookie would not be sent.
+    (inside,) = re.findall(r"url=(/at/[^\"]+)", answer.text)
+    assert answer.status_code == 200
+    cookie = {"cookie": answer.headers["set-cookie"].partition(";")[0]}
+    assert httpx.get(f"{laboratory.url}{inside}api/state", headers=cookie).status_code == 200
+    # It works once.
+    assert httpx.get(address).status_code == 401
+    ended(laboratory)
+    assert list((tmp_path / "run").iterdir()) == []
 
 
 def test_a_socket_of_another_site_is_refused(lab: Laboratory) -> None:

@@ -16,11 +16,14 @@ import httpx
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 import ackclock as ac
 from ackclock.cli import tied
-from ackclock.serve import app, reading
+from ackclock.serve import app, patience, reading
 from ackclock.serve.app import Laboratory
+from ackclock.serve.patience import Patient
 from ackclock.serve.reading import Readers
 from support import SMALL
 
@@ -273,3 +276,44 @@ def test_a_body_that_is_none_is_told_in_a_line(laboratory: Laboratory, body: byt
         content = json.loads(content[4 : 4 + length])["error"].encode() + b"\n"
     assert status in {200, 422}
     assert content.count(b"\n") == 1
+
+
+async def hung_on(laboratory: Laboratory, sent: bytes) -> bytes:
+    """Return all that a connection is answered on which so much is sent, and no more."""
+    config = uvicorn.Config(laboratory.app, lifespan="off", log_level="critical", http=Patient)
+    config.load()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Patient(config, ServerState(), {}), "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        try:
+            return await reader.read()
+        finally:
+            writer.close()
+
+
+HEAD = b"POST /api/ask HTTP/1.1\r\nHost: 127.0.0.1:80\r\nX-Ackclock-Token: a-token\r\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered"),
+    [
+        (HEAD[:30], b"HTTP/1.1 408 "),
+        (HEAD, b"HTTP/1.1 408 "),
+        (HEAD + b"Content-Length: 100\r\n\r\n{", b"HTTP/1.1 408 "),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n10\r\n{", b"HTTP/1.1 408 "),
+        # Whoever says nothing is no request.
+        (b"", b""),
+        # The second request on a connection is half of one.
+        (HEAD + b"Content-Length: 0\r\n\r\n" + HEAD, b"HTTP/1.1 422 "),
+    ],
+)
+def test_half_a_request_is_not_kept(
+    laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch, sent: bytes, answered: bytes
+) -> None:
+    monkeypatch.setattr(patience, "MOST_S", 0.2)
+    # It comes to an end, whenever that is.
+    answer = asyncio.run(hung_on(laboratory, sent))
+    assert answer.startswith(answered) if answered else answer == b""

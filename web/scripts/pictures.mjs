@@ -23,9 +23,12 @@ await page.locator("#status").evaluate((element) => {
 });
 await page.screenshot({ path: resolve(root, "docs/images/browser.png") });
 await page.locator("#lessons").selectOption("sack");
-await page.locator("#question input").first().check();
+await page.locator("#question input").nth(1).check();
 await page.locator("#judge").click();
 await page.waitForFunction(() => Number(document.body.dataset.runs) > 2);
+// The chart's words come when nothing moves any more.
+await page.waitForFunction(() => document.querySelector("#figure .words")?.textContent !== "");
+await page.locator("#lesson").screenshot({ path: resolve(root, "docs/images/browser-lesson.png") });
 await page.locator("#tab-segments").click();
 await page.waitForFunction(() => document.querySelector("#why")?.textContent?.includes("SYN"));
 await page.locator("#step-again").click();

@@ -219,7 +219,7 @@ export class Classroom {
 
   /** Shows the path of a lesson; without a drawing the texts do. */
   private show(lesson: Lesson): void {
-    const path = el("div", { class: "setup" });
+    const path = el("div", { class: "setup", lang: "en" });
     this.path = path;
     this.hooks.path(scenarioOf(lesson)).then(
       (drawn) => path.replaceChildren(drawn),

@@ -1,7 +1,8 @@
 /** The controls of a scenario: they change its tree, and the text follows. */
 
-import type { Choices, Json, Slot, Tree } from "./core";
+import type { Choices, Json, Slot, Tree, Word } from "./core";
 import { el, plain, rich } from "./dom";
+import { found, grouped } from "./laws";
 import { parse, rate, short, time } from "./quantity";
 
 interface Slider {
@@ -161,6 +162,8 @@ export class Controls {
   private readonly open = new Set<string>();
   private tree: Tree = {};
   private focused = "";
+  /** What is sought among the laws of each sender. */
+  private readonly sought = new Map<number, string>();
 
   constructor(
     private readonly kinds: { kind: string; help: string }[],
@@ -342,10 +345,49 @@ export class Controls {
     );
   }
 
+  /** A search that fills the choice of a law with the laws found, by groups; the chosen one stays among them. */
+  private search(
+    slot: Slot,
+    n: number,
+    select: HTMLSelectElement,
+    option: (word: Word) => HTMLElement,
+    first: HTMLElement[],
+  ): HTMLElement {
+    const count = el("output", { for: `search-${n}` });
+    const fill = () => {
+      const sought = this.sought.get(n) ?? "";
+      const shown = found(slot.words, sought);
+      const laws = slot.words.filter((word) => shown.includes(word) || word.word === slot.word);
+      select.replaceChildren(
+        ...first,
+        ...grouped(laws).map(([label, words]) => el("optgroup", { label }, ...words.map(option))),
+      );
+      count.textContent = sought === "" ? "" : `${shown.length} of ${slot.words.length}`;
+    };
+    fill();
+    const input = el("input", {
+      id: `search-${n}`,
+      type: "search",
+      placeholder: "name, author, RFC …",
+      value: this.sought.get(n) ?? "",
+      input: () => {
+        this.sought.set(n, input.value);
+        fill();
+      },
+    });
+    return el(
+      "div",
+      { class: "row" },
+      el("label", { for: `search-${n}` }, "Find a law"),
+      input,
+      count,
+    );
+  }
+
   private slot(slot: Slot, n: number, write: (variant: string) => void): Node {
     const id = `slot-${n}-${slot.slot.replaceAll(" ", "-")}`;
     const known = slot.words.some((word) => word.word === slot.word);
-    const options = slot.words.map((word) =>
+    const option = (word: Word) =>
       el(
         "option",
         {
@@ -355,8 +397,8 @@ export class Controls {
           title: plain(word.refused ?? word.help),
         },
         word.refused === undefined ? word.word : `${word.word} (refused)`,
-      ),
-    );
+      );
+    const options: HTMLElement[] = slot.slot === "growth" ? [] : slot.words.map(option);
     // A jump is made or not; the other choices always have a word.
     if (slot.slot.startsWith("jump") && (slot.word !== null || !known))
       options.unshift(el("option", { value: slot.without, selected: slot.word === null }, "none"));
@@ -373,7 +415,8 @@ export class Controls {
     );
     const row = el("div", { class: "row" }, el("label", { for: id }, upper(slot.slot)), select);
     const refused = slot.words.filter((word) => word.refused !== undefined);
-    const parts: Node[] = [row];
+    const parts: Node[] =
+      slot.slot === "growth" ? [this.search(slot, n, select, option, options), row] : [row];
     if (chosen && chosen.refused === undefined)
       parts.push(el("p", { class: "help" }, ...rich(chosen.help)));
     if (refused.length > 0) {

@@ -99,7 +99,12 @@ test("both languages have all texts, and the same numbers in them", () => {
     });
   expect(shape(texts.de)).toEqual(shape(texts.en));
   expect(Object.keys(texts.de.words)).toEqual(Object.keys(texts.en.words));
-  // Moments come from runs: no sentence has one typed in but those of the scenario.
+  // Moments come from runs: no sentence has one typed in but those that the scenario says.
+  for (const { id, scenario } of lessons)
+    for (const language of [texts.en, texts.de])
+      for (const step of language.lessons[id]?.steps ?? [])
+        for (const [typed] of step.matchAll(/\d[\d.,]* s\b/g))
+          expect(scenario.join("\n"), step).toContain(`"${typed}"`);
   for (const { id, steps, values } of lessons)
     for (const name of steps)
       if (name !== null) expect(values[name], `${id}: ${name}`).toBeTruthy();
@@ -124,6 +129,21 @@ test("a lesson is read in German, before and after its answer", async ({ page })
   await expect(page.locator("#answer")).toContainText("At 1.66 s the third duplicate ACK comes");
   await page.reload();
   await expect(page.locator("#language")).toHaveValue("en");
+});
+
+test("a lesson is answered by the keyboard, and the focus goes to the verdict", async ({
+  page,
+}) => {
+  await visit(page);
+  await page.locator("#lessons").selectOption("rto");
+  await page.locator("#question input").first().focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.locator("#question input").nth(1)).toBeChecked();
+  await page.keyboard.press("Tab");
+  await expect(page.locator("#judge")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.locator("#verdict")).toBeFocused();
+  await expect(page.locator("#verdict")).toContainText("Three times");
 });
 
 test("a link to a lesson asks, too, and leaving it brings the laboratory", async ({

@@ -108,6 +108,34 @@ test("the choices are those of the registry, and refused pairs have their reason
   await expect(page.locator(".refused li").first()).toContainText("bbr");
 });
 
+test("laws are grouped, and found by what is said of them", async ({ page }) => {
+  await visit(page);
+  const law = page.locator("#slot-0-growth");
+  const groups = await law
+    .locator("optgroup")
+    .evaluateAll((all) => all.map((group) => group.getAttribute("label")));
+  expect(groups).toEqual([
+    "By losses",
+    "By losses and delay",
+    "By delay",
+    "By a measured rate",
+    "By marks, or by what routers say",
+    "In the background",
+  ]);
+  const all = await law.locator("option").count();
+  // RFC 6817 is LEDBAT's; the sender's own law stays, so that nothing is chosen by a search.
+  await page.getByLabel("Find a law").fill("rfc 6817");
+  await expect(law.locator("option")).toHaveText(["cubic(rfc9438)", "ledbat"]);
+  await expect(page.locator("output[for=search-0]")).toHaveText(`1 of ${all}`);
+  await expect(page.locator("#text")).toHaveValue(/variant = "cubic\+modern"/);
+  await law.selectOption({ label: "ledbat" });
+  await settled(page);
+  await expect(page.locator("#text")).toHaveValue(/variant = "ledbat\+modern"/);
+  await expect(page.getByLabel("Find a law")).toHaveValue("rfc 6817");
+  await page.getByLabel("Find a law").fill("");
+  await expect(law.locator("option")).toHaveCount(all);
+});
+
 test("two runs are laid over each other", async ({ page }) => {
   await visit(page);
   await page.locator("#keep").click();

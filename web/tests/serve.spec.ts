@@ -124,7 +124,7 @@ test("a scenario of the folder is opened, and its runs are listed", async ({ pag
   await expect(page.locator("#folder-runs tbody tr").first()).toContainText("done");
 });
 
-for (const width of [400, 1280])
+for (const width of [390, 1280])
   test(`nothing of the folder is cut off at ${width} pixels, and axe finds nothing`, async ({
     page,
   }) => {
@@ -167,6 +167,22 @@ test("a server that goes is told, and the page works with the next", async ({ pa
   await expect(page.locator("#fault")).toHaveText("");
   await visit(page, link);
   await expect(page.locator("#status")).toContainText("events in");
+});
+
+test("a lesson asks first on a server, too, and its answer comes", async ({ page }) => {
+  await visit(page, link);
+  await expect(page.locator("#status")).toContainText("events in");
+  await page.locator("#lessons").selectOption("rto");
+  await settled(page);
+  await expect(page.locator("#flows, .chart")).toHaveCount(0);
+  await expect(page.locator("#status")).toHaveText("");
+  expect(new URL(page.url()).hash).toBe("");
+  await page.getByLabel("Three times", { exact: true }).check();
+  await page.locator("#judge").click();
+  await expect(page.locator("#verdict")).toHaveText("Right: Three times.");
+  await settled(page);
+  await expect(page.locator("#figure .chart").first()).toBeVisible();
+  await expect(page.locator("#flows")).toBeVisible();
 });
 
 test("without the token there is no page", async ({ page }) => {

@@ -11,6 +11,7 @@ use ackclock_tcp::growth::{Growth, Wants, fail};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::abi::{self, Callbacks, MODELS_PATH, UNKNOWN, VERSION};
+use crate::ending::inside;
 
 type Mut<T> = unsafe extern "C" fn(*mut c_void, *const T);
 type Ask = unsafe extern "C" fn(*const c_void) -> u64;
@@ -101,6 +102,7 @@ struct Answers {
 ///
 /// Before the handshake is done it has no state: it keeps the first window that is proposed, and hands it to `init`.
 pub struct ForeignLaw {
+    name: &'static str,
     calls: Callable,
     /// The law's own; null before the handshake is done.
     state: *mut c_void,
@@ -121,7 +123,7 @@ impl Drop for ForeignLaw {
     fn drop(&mut self) {
         if !self.state.is_null() {
             // SAFETY: the state came from `init`, and nobody has it any more.
-            unsafe { (self.calls.destroy)(self.state) };
+            inside(self.name, || unsafe { (self.calls.destroy)(self.state) });
         }
     }
 }
@@ -152,9 +154,10 @@ fn rate(bit_s: f64) -> Option<Rate> {
 }
 
 impl ForeignLaw {
-    /// The law of a new connection.
-    pub fn new(calls: Callable) -> Self {
+    /// The law of a new connection, which was registered under a name.
+    pub fn new(name: &'static str, calls: Callable) -> Self {
         Self {
+            name,
             calls,
             state: std::ptr::null_mut(),
             mss: Mss::default(),
@@ -165,20 +168,20 @@ impl ForeignLaw {
     fn tell<T>(&mut self, call: Mut<T>, event: &T) {
         if !self.state.is_null() {
             // SAFETY: the state came from `init`; the event lives for as long as the call.
-            unsafe { call(self.state, event) };
+            inside(self.name, || unsafe { call(self.state, event) });
             self.ask();
         }
     }
 
     fn ask(&mut self) {
         // SAFETY: the state came from `init`.
-        let answer = |call: Ask| unsafe { call(self.state) };
+        let answer = |call: Ask| inside(self.name, || unsafe { call(self.state) });
         self.answers = Answers {
             cwnd: Bytes::new(answer(self.calls.cwnd)),
             ssthresh: self.calls.ssthresh.map_or(Some(Bytes::ZERO), |call| known(answer(call))),
             pacing: self.calls.pacing_rate.and_then(|call| {
                 // SAFETY: the same.
-                rate(unsafe { call(self.state) })
+                rate(inside(self.name, || unsafe { call(self.state) }))
             }),
         };
     }
@@ -267,7 +270,7 @@ impl Growth for ForeignLaw {
             && !self.state.is_null()
         {
             // SAFETY: the state came from `init`.
-            unsafe { call(self.state) };
+            inside(self.name, || unsafe { call(self.state) });
             self.ask();
         }
     }
@@ -314,7 +317,7 @@ impl Growth for ForeignLaw {
             unused: 0,
         };
         // SAFETY: `start` lives for as long as the call.
-        self.state = unsafe { (self.calls.init)(&raw const start) };
+        self.state = inside(self.name, || unsafe { (self.calls.init)(&raw const start) });
         if self.state.is_null() {
             fail("`init` returned NULL; expected a state".to_owned(), 0);
         }
@@ -378,7 +381,7 @@ impl Growth for ForeignLaw {
             && !self.state.is_null()
         {
             // SAFETY: the state came from `init`.
-            unsafe { call(self.state, now.as_nanos()) };
+            inside(self.name, || unsafe { call(self.state, now.as_nanos()) });
             self.ask();
         }
     }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code, reason = "a foreign library is called; each call says why it is sound")]
 
 mod abi;
+mod ending;
 mod law;
 mod library;
 

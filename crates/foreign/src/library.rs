@@ -7,6 +7,7 @@ use ackclock_tcp::variant::register_law;
 use libloading::Library;
 
 use crate::abi::Callbacks;
+use crate::ending::{inside, watch};
 use crate::law::{Callable, ForeignLaw};
 
 /// The function that a library exports.
@@ -54,8 +55,14 @@ pub fn load(name: &str, path: &Path) -> Result<(), LoadError> {
     // The loader looks for a bare name elsewhere than in the current folder.
     let found = path.canonicalize();
     let found = found.map_err(|why| LoadError::NotLoaded { path: at(), why: why.to_string() })?;
+    if !found.is_file() {
+        // The system's loader would wait for a pipe, and no interrupt would reach it.
+        return Err(LoadError::NotLoaded { path: at(), why: "is no plain file".to_owned() });
+    }
+    watch();
+    let named = name.to_owned().leak();
     // SAFETY: what a library does as it is loaded is its author's; whoever names it on the command line trusts it.
-    let library = unsafe { Library::new(&found) };
+    let library = inside(named, || unsafe { Library::new(&found) });
     let library =
         library.map_err(|why| LoadError::NotLoaded { path: at(), why: one_line(&why) })?;
     // It stays for as long as the process: connections call it, and whoever else asks for it.
@@ -64,7 +71,7 @@ pub fn load(name: &str, path: &Path) -> Result<(), LoadError> {
     let entry = unsafe { library.get::<unsafe extern "C" fn() -> *const Callbacks>(ENTRY) };
     let entry = entry.map_err(|_| LoadError::NoLaw { path: at() })?;
     // SAFETY: the function takes nothing; what it returns is checked before it is used.
-    let table = unsafe { entry() };
+    let table = inside(named, || unsafe { entry() });
     // SAFETY: the header says that the table lives for as long as the library, which is never unloaded.
     let table = unsafe { table.as_ref() };
     let bad = |why: String| LoadError::BadTable { path: at(), why };
@@ -95,7 +102,10 @@ pub unsafe fn load_at(name: &str, address: usize) -> Result<(), LoadError> {
 /// # Errors
 /// The name cannot be used.
 pub fn register(name: &str, calls: Callable) -> Result<(), VisitorError> {
-    register_law(name, move || Box::new(ForeignLaw::new(calls)))
+    watch();
+    // Laws are registered for as long as the process runs.
+    let named: &'static str = name.to_owned().leak();
+    register_law(name, move || Box::new(ForeignLaw::new(named, calls)))
 }
 
 fn one_line(error: &libloading::Error) -> String {

@@ -1,6 +1,5 @@
 //! Traces of a congestion control: CSV, plain or compressed by gzip.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -159,7 +158,7 @@ impl Line<'_> {
 /// The file cannot be read, or is no trace: the line and the column.
 pub fn read_law_trace(path: &Path) -> Result<Vec<Row>, BadInput> {
     let name = printable(&path.display().to_string(), 200);
-    let opened = File::open(path);
+    let opened = crate::open(path);
     let file = opened.map_err(|why| BadInput::new(format_args!("{name}: {}", problem(&why))))?;
     let mut file = BufReader::new(file);
     let gzip = file.fill_buf().is_ok_and(|begin| begin.starts_with(&[0x1f, 0x8b]));

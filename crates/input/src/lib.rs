@@ -256,11 +256,25 @@ pub fn read(path: &Path, expected: &str) -> Result<String, Fault> {
     })
 }
 
+/// Opens a file that is read where no interrupt reaches the reader: a pipe or a terminal would keep it waiting.
+///
+/// # Errors
+/// There is none, or it is something else.
+pub fn open(path: &Path) -> io::Result<File> {
+    let about = path.metadata()?;
+    if about.is_file() || about.is_dir() {
+        File::open(path)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
+    }
+}
+
 /// Why a file or a folder is not read.
 pub fn problem(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file".to_owned(),
         io::ErrorKind::IsADirectory => "is a folder".to_owned(),
+        io::ErrorKind::InvalidInput => "is no plain file".to_owned(),
         kind => format!("cannot be read ({kind})"),
     }
 }

@@ -33,6 +33,8 @@ pub struct Registered {
     pub name: String,
     /// True if a process holds it, with which it goes.
     pub held: bool,
+    /// The process that holds it.
+    pub owner: Option<u32>,
     /// True if it was removed, and connections still use it.
     pub leaving: bool,
     /// The kernel's number of its map.

@@ -5,6 +5,7 @@
 )]
 
 use std::ffi::{CStr, c_char, c_int};
+use std::fs;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
@@ -27,8 +28,10 @@ const OURS: &[u8] = b"ack_";
 pub struct Registered {
     /// The name in the kernel.
     pub name: String,
-    /// True if a process holds it, with which it goes.
+    /// True if it goes with the process that holds it.
     pub held: bool,
+    /// The process that holds it; none of one that stays, and of one whose process has ended, or is another namespace's.
+    pub owner: Option<u32>,
     /// True if it was removed, and connections still use it.
     pub leaving: bool,
     /// The kernel's number of its map.
@@ -96,8 +99,29 @@ fn look(id: u32, map: &OwnedFd) -> Option<Registered> {
     let at = value.windows(OURS.len()).position(|part| part == OURS)?;
     let name = CStr::from_bytes_until_nul(&value[at..]).ok()?.to_string_lossy().into_owned();
     let held = about.map_flags & BY_LINK != 0;
+    let owner = if held { owner(id) } else { None };
     // A map that was made and not registered is no law yet.
-    (state != 0).then_some(Registered { name, held, leaving: state == LEAVING, map: id })
+    (state != 0).then_some(Registered { name, held, owner, leaving: state == LEAVING, map: id })
+}
+
+/// The process that has a link of a map open. What a run noted of itself would outlive a run that was killed.
+fn owner(map: u32) -> Option<u32> {
+    let processes = fs::read_dir("/proc").ok()?.flatten();
+    let mut numbered =
+        processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbered.find(|process| {
+        // A process may end, and a file be closed, meanwhile.
+        let files = fs::read_dir(format!("/proc/{process}/fdinfo")).into_iter().flatten().flatten();
+        files
+            .filter_map(|file| fs::read_to_string(file.path()).ok())
+            .any(|about| is_link_of(&about, map))
+    })
+}
+
+/// True if this is what the kernel says of a link of a map (`bpf_link_show_fdinfo`).
+fn is_link_of(about: &str, map: u32) -> bool {
+    let value = |key: &str| about.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    value("link_id:").is_some() && value("map_id:") == Some(map.to_string().as_str())
 }
 
 /// Removes the law that was loaded to stay under `name`: its name in the kernel, or the word that it was loaded by.
@@ -122,4 +146,20 @@ pub fn unload(name: &str) -> Result<(), KernelError> {
         return Err(refused(io::Error::from_raw_os_error(-answer).to_string()));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_link_of;
+
+    #[test]
+    fn a_link_of_a_map_is_known_from_its_file() {
+        // As Linux 6.18 says it of a struct_ops link, of a map, and of a file.
+        let link = "pos:\t0\nflags:\t02000002\nmnt_id:\t17\nino:\t1\nlink_type:\tstruct_ops\nlink_id:\t4\nmap_id:\t31\n";
+        let map = "pos:\t0\nflags:\t02000002\nmnt_id:\t17\nino:\t1\nmap_type:\t26\nmap_id:\t31\n";
+        assert!(is_link_of(link, 31));
+        assert!(!is_link_of(link, 3));
+        assert!(!is_link_of(map, 31));
+        assert!(!is_link_of("pos:\t0\n", 31));
+    }
 }

@@ -6,10 +6,12 @@
 //! stamps it. Nothing outlives the process (decision 0015).
 
 mod calls;
+mod messages;
 mod namespace;
 mod settings;
 mod stack;
 mod tcp_info;
+mod waiting;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};

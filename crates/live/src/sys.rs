@@ -44,6 +44,14 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
+/// The time of day, in nanoseconds since 1970, by which the kernel stamps packets.
+pub fn realtime_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut now) };
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
 /// The processor time that the calling thread has used.
 pub fn thread_time() -> Duration {
     let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -16,7 +16,7 @@ use ackclock_lab::law::{
 };
 use ackclock_lab::{CheckPlan, LawTracePlan, Ticket};
 use pyo3::PyClass;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::False;
@@ -36,6 +36,13 @@ pub fn raised(number: u64, text: String) -> PyErr {
     let mut all = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(error) = all.remove(&number) else { return BadInput::new_err(text) };
     drop(all);
+    // A `SystemExit` would end whoever asked for the run, as if it had come to its end.
+    let is_an_end = Python::attach(|py| {
+        !error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyKeyboardInterrupt>(py)
+    });
+    if is_an_end {
+        return BadInput::new_err(text);
+    }
     Python::attach(|py| {
         // Whoever cannot be given a note is raised without it.
         let value = error.value(py);

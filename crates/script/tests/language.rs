@@ -189,7 +189,8 @@ fn an_error_says_where_it_is_what_was_expected_and_the_nearest_word() {
         "0 xsocket(1) = 3",
         "a.pkt:1:3: the call `xsocket` is not supported (did you mean `socket`?)",
     );
-    starts("0 poll([{fd=3}], 1, 0) = 1", "a.pkt:1:3: the call `poll` is not supported");
+    starts("0 poll([{fd=3}], 1, 0) = 1", "a.pkt:1:3: the call `poll` is made on the kernel alone");
+    starts("0 splice(3) = 1", "a.pkt:1:3: the call `splice` is not supported");
     starts("0 close(9) = 0", "a.pkt:1:3: `close` returned -1 EBADF, expected 0");
     starts("/* ", "a.pkt:1:1: this comment has no end; expected `*/`");
     starts("0 `reboot", "a.pkt:1:4: this shell block has no end");

@@ -290,8 +290,8 @@ impl Recovery for AnyRecovery {
         each!(self, recovery => recovery.tally(send, mss))
     }
 
-    fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
-        each!(mut self, recovery => recovery.begin_reduction(prior, advanced));
+    fn begin_reduction(&mut self, prior: Bytes, max: Seq, advanced: Option<bool>) {
+        each!(mut self, recovery => recovery.begin_reduction(prior, max, advanced));
     }
 
     fn end_reduction(&mut self) {

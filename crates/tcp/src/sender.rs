@@ -20,7 +20,7 @@ use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Nagle};
-use crate::event::{Feedback, Handshake, Signal};
+use crate::event::{CaState, Feedback, Handshake, Signal};
 use crate::growth::{AnyGrowth, Growth};
 use crate::recovery::{self, Outcome, Recovery, Tally};
 use crate::rtt::RttEstimator;
@@ -118,6 +118,11 @@ impl Sender {
     /// True while losses are being repaired, but for those of a timeout.
     pub fn in_recovery(&self) -> bool {
         self.flight.recovery().in_recovery()
+    }
+
+    /// True while the window comes down after a mark, or as the law asked for it (Linux's CWR).
+    pub fn comes_down(&self) -> bool {
+        self.allowance.state() == CaState::Cwr
     }
 
     /// The round-trip time and the timeout that follows from it.

@@ -1,7 +1,7 @@
 """The way into the command ``ackclock``, and out of it.
 
-An interrupt is one line whenever it comes, and so is a standard output that cannot be written: a
-disk that is full, a device that is gone.
+An interrupt is one line whenever it comes, and so is a standard output that cannot be written (a
+disk that is full, a device that is gone), and an error that no command foresaw.
 """
 
 from __future__ import annotations
@@ -158,12 +158,16 @@ def main() -> NoReturn:
         code = left.code
     except KeyboardInterrupt:
         code = _say_interrupted()
-    except BaseException:
+    except BaseException as error:
         # A command loads modules, too, and Python tells an interrupt in one as an error of that.
         if interrupts.came:
             code = _say_interrupted()
         elif output is None or output.lost is None:
-            raise
+            if not isinstance(error, Exception) or "ackclock.cli.app" not in sys.modules:
+                raise
+            from ackclock.cli.unforeseen import tell
+
+            code = tell(error)
     interrupts.at_once = True
     if output is not None and output.has_failed():
         code = code or EXIT_FAILED

@@ -151,9 +151,15 @@ def _width(text: str) -> int:
     return cell_len(text)
 
 
+#: The longest line on standard error: a word of 100 kB is not told back.
+_LONGEST_LINE = 2000
+
+
 def say(text: object) -> None:
     """Print a line on standard error."""
-    print(f"ackclock: {plain(text)}", file=sys.stderr)
+    line = plain(text)
+    end = "…" if len(line) > _LONGEST_LINE else ""
+    print(f"ackclock: {line[:_LONGEST_LINE]}{end}", file=sys.stderr)
 
 
 def tell(text: object) -> None:

@@ -23,6 +23,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request, Response, WebSocket
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.websockets import WebSocketDisconnect
 
@@ -59,6 +60,7 @@ _STATUS: dict[type[Exception], int] = {
     OutsideError: 403,
     NoFileError: 404,
     BadInput: 422,
+    ClientDisconnect: 408,
     ForbiddenError: 403,
     _NotFoundError: 404,
     TooMuchError: 413,
@@ -128,7 +130,7 @@ class Laboratory:
         )  # fmt: skip
         self._route(app)
         app.add_exception_handler(HTTPException, _no_answer)
-        self.app: App = Guard(cast("App", app), token, port, [self._files])
+        self.app = Guard(cast("App", app), token, port, [self._files])
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, _: FastAPI) -> AsyncGenerator[None]:

@@ -2,7 +2,8 @@
 
 A browser sends requests of any page to this machine. A request is answered if it names this host
 (or another name could be bound to this address), comes from this page, and has the token, which
-the link has once and a cookie from then on.
+the link has once and a cookie from then on. A browser sends a cookie to every port of a host; this
+one goes with a path that nobody else knows, and so to this server alone.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import secrets
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
+
+from ackclock.serve.opening import page_leading_to
 
 __all__ = ["MOST_BYTES", "App", "Guard", "TooMuchError"]
 
@@ -60,8 +64,17 @@ class Guard:
         self._app = app
         self._token = token
         self._cookie = f"ackclock-{port}"
+        # Drawn apart from the token: addresses are kept in histories.
+        self._base = f"/at/{secrets.token_urlsafe(16)}"
+        self._codes: set[str] = set()
         self._hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self._open = tuple(open_paths)
+
+    def code(self) -> str:
+        """Return a code that lets one browser in, once, at ``/?code=``."""
+        code = secrets.token_urlsafe(32)
+        self._codes.add(code)
+        return code
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it in a line."""
@@ -71,9 +84,18 @@ class Guard:
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
-        if scope["type"] == "http" and scope["path"] == "/" and self._is_link(scope, headers):
-            await self._let_in(send)
-            return
+        if scope["type"] == "http" and scope["path"] == "/":
+            if self._is_link(scope, headers):
+                await self._let_in(send, 303)
+                return
+            if self._is_code(scope, headers):
+                await self._let_in(send, 200)
+                return
+        is_inside = scope["path"].startswith(f"{self._base}/")
+        if is_inside:
+            scope = {**scope, "path": scope["path"].removeprefix(self._base)}
+        else:
+            headers.pop("cookie", None)
         refused = self._refusal(scope, headers)
         if refused is not None:
             await _refuse(scope, receive, send, *refused)
@@ -89,11 +111,29 @@ class Guard:
             and self._is_token(given)
         )
 
-    async def _let_in(self, send: Send) -> None:
-        cookie = f"{self._cookie}={self._token}; Path=/; HttpOnly; SameSite=Strict"
-        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), *_HEADERS]
-        await send({"type": "http.response.start", "status": 303, "headers": headers})
-        await send({"type": "http.response.body", "body": b""})
+    def _is_code(self, scope: Scope, headers: dict[str, str]) -> bool:
+        """Return True for a code that was not used, and use it up."""
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("code", [""])[0]
+        if scope["method"] != "GET" or headers.get("host") not in self._hosts:
+            return False
+        known = [code for code in self._codes if hmac.compare_digest(given.encode(), code.encode())]
+        self._codes.difference_update(known)
+        return bool(known)
+
+    async def _let_in(self, send: Send, status: int) -> None:
+        """Give a browser the cookie, and lead it to the page."""
+        inside = f"{self._base}/"
+        cookie = f"{self._cookie}={self._token}; Path={inside}; HttpOnly; SameSite=Strict"
+        body = page_leading_to(inside).encode()
+        headers = [
+            (b"location", inside.encode()),
+            (b"set-cookie", cookie.encode()),
+            (b"content-type", b"text/html; charset=utf-8"),
+            (b"content-length", str(len(body)).encode()),
+            *_HEADERS,
+        ]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self._token.encode())

@@ -6,12 +6,15 @@ import secrets
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import uvicorn
 
 from ackclock.base.errors import BadInput
 from ackclock.serve.app import Laboratory
+from ackclock.serve.opening import leading_to
+from ackclock.serve.patience import Patient
 
 __all__ = ["serve"]
 
@@ -23,16 +26,21 @@ _GRACE_S = 3
 class _Server(uvicorn.Server):
     """A server that ends its runs before it waits for their readers."""
 
-    def __init__(self, config: uvicorn.Config, laboratory: Laboratory) -> None:
+    def __init__(self, config: uvicorn.Config, held: ExitStack) -> None:
         super().__init__(config)
-        self._laboratory = laboratory
+        self._held = held
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._laboratory.close()
+        self._held.close()
         await super().shutdown(sockets)
 
 
-def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
+def serve(
+    folder: Path,
+    port: int,
+    told: Callable[[str], None],
+    browser: Callable[[str], object] | None = None,
+) -> None:
     """Serve the laboratory of a folder until an interrupt.
 
     Parameters
@@ -43,6 +51,8 @@ def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
         The port; 0: one that is free.
     told
         Called with the link once it can be opened.
+    browser
+        Called then with the address of a file that leads a browser to the page, once.
 
     Raises
     ------
@@ -65,18 +75,23 @@ def serve(folder: Path, port: int, told: Callable[[str], None]) -> None:
         port = listening.getsockname()[1]
         token = secrets.token_urlsafe(32)
         laboratory = Laboratory(folder, token, port)
+        held = ExitStack()
+        held.callback(laboratory.close)
         config = uvicorn.Config(
             laboratory.app, access_log=False, log_level="critical", server_header=False,
             lifespan="on", timeout_graceful_shutdown=_GRACE_S, ws="websockets-sansio",
-            ws_max_size=65_536,
+            ws_max_size=65_536, http=Patient,
         )  # fmt: skip
-        told(f"http://{_HOST}:{port}/?token={token}")
-        server = _Server(config, laboratory)
+        server = _Server(config, held)
         # A terminal that is closed is an interrupt, too, unless it was said to be none (nohup).
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
             signal.signal(signal.SIGHUP, server.handle_exit)
         try:
+            told(f"http://{_HOST}:{port}/?token={token}")
+            if browser is not None:
+                code = laboratory.app.code()
+                browser(held.enter_context(leading_to(f"http://{_HOST}:{port}/?code={code}")))
             server.run([listening])
         finally:
-            laboratory.close()
+            held.close()
             laboratory.jobs.join()

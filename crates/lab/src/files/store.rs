@@ -57,7 +57,7 @@ const THEORY: &str = "theory.json";
 /// The file cannot be read, or is no whole Parquet file.
 pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<RecordBatch, BadInput> {
     let refuse = |why: String| BadInput::new(format_args!("{}: {why}", path.display()));
-    let file = File::open(path).map_err(|error| refuse(problem(&error)))?;
+    let file = ackclock_input::open(path).map_err(|error| refuse(problem(&error)))?;
     let no_table = |why: String| refuse(format!("{why}, expected a table that a run wrote"));
     let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|error| no_table(error.to_string()))?;

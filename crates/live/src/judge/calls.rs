@@ -1,6 +1,8 @@
 //! A script's system calls, made on the kernel's sockets.
 //!
-//! No socket blocks: a call that would is asked again when its descriptor is ready.
+//! No socket blocks: a call that would is asked again when its descriptor is ready. A write is the exception: for what
+//! does not fit at once a thread waits in the kernel, which acknowledges otherwise while a writer waits
+//! (`sk_write_pending`).
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,8 +10,7 @@ use std::os::fd::OwnedFd;
 use ackclock_script::Returned;
 use ackclock_script::ast::{Call, Expr, ExprKind};
 
-use super::namespace::Judge;
-use super::stack::{Descriptor, KernelStack};
+use super::stack::{Descriptor, KernelStack, Writer};
 use super::tcp_info::tcp_info;
 use crate::sys::call;
 
@@ -29,10 +30,28 @@ const NAMES: &[(&str, i64)] = numbers! {
     TCP_NOTSENT_LOWAT TCP_FASTOPEN TCP_FASTOPEN_CONNECT TCP_TIMESTAMP TCP_THIN_LINEAR_TIMEOUTS
     MSG_DONTWAIT MSG_EOR MSG_MORE MSG_NOSIGNAL MSG_PEEK MSG_OOB MSG_TRUNC MSG_WAITALL MSG_ZEROCOPY
     MSG_FASTOPEN MSG_ERRQUEUE
+    SO_TIMESTAMPING SCM_TIMESTAMPING SOF_TIMESTAMPING_TX_SCHED SOF_TIMESTAMPING_TX_SOFTWARE
+    SOF_TIMESTAMPING_TX_ACK SOF_TIMESTAMPING_SOFTWARE SOF_TIMESTAMPING_OPT_ID
+    SOF_TIMESTAMPING_OPT_TSONLY TCP_INQ TCP_CM_INQ TCP_FASTOPEN_KEY ENOMSG
+    EPOLL_CTL_ADD EPOLL_CTL_MOD EPOLL_CTL_DEL EPOLLIN EPOLLOUT EPOLLERR EPOLLHUP EPOLLRDHUP
+    EPOLLPRI EPOLLET EPOLLONESHOT EPOLLEXCLUSIVE
+    POLLIN POLLOUT POLLERR POLLHUP POLLRDHUP POLLPRI POLLNVAL
     SHUT_RD SHUT_WR SHUT_RDWR
     F_GETFL F_SETFL O_RDWR O_NONBLOCK SOCK_NONBLOCK SOCK_CLOEXEC SOCK_STREAM
     ECONNREFUSED ECONNRESET ETIMEDOUT EPIPE EHOSTUNREACH ENETUNREACH
 };
+
+/// Names that only packetdrill has, and those of `linux/errqueue.h` that libc lacks.
+const OTHER_NAMES: [(&str, i64); 8] = [
+    ("CMSG_LEVEL_IP", libc::SOL_IP as i64),
+    ("CMSG_TYPE_RECVERR", libc::IP_RECVERR as i64),
+    ("SO_EE_ORIGIN_TIMESTAMPING", 4),
+    ("SO_EE_ORIGIN_ZEROCOPY", 5),
+    ("SO_EE_CODE_ZEROCOPY_COPIED", 1),
+    ("SCM_TSTAMP_SND", 0),
+    ("SCM_TSTAMP_SCHED", 1),
+    ("SCM_TSTAMP_ACK", 2),
+];
 
 /// Errors by name. EWOULDBLOCK is EAGAIN.
 const ERRORS: &[(&str, i64)] = numbers! {
@@ -44,11 +63,14 @@ const ERRORS: &[(&str, i64)] = numbers! {
 /// The most bytes that one call may move: more than anyone's buffer.
 const MOST: usize = 1 << 28;
 
-type CallResult = Result<Returned, String>;
+pub(super) type CallResult = Result<Returned, String>;
 
 impl KernelStack<'_> {
     pub(super) fn carry_out(&mut self, call: &Call, again: bool) -> CallResult {
         self.pending = None;
+        if !again {
+            self.deadline = None;
+        }
         let result = match &call.result {
             Some(Expr { kind: ExprKind::Int(n), .. }) => *n,
             _ => -1,
@@ -63,6 +85,12 @@ impl KernelStack<'_> {
             self.descriptors.insert(result, Descriptor { socket, nonblocking });
             return Ok(Returned::Value(result));
         }
+        if matches!(&*call.name, "epoll_create" | "epoll_create1") {
+            return Ok(self.epoll_create(result));
+        }
+        if call.name == "poll" {
+            return self.poll(call, again);
+        }
         let fd = number(argument(call, 0)?)?;
         if call.name == "close" {
             if self.connection == Some(fd) {
@@ -75,16 +103,24 @@ impl KernelStack<'_> {
         let Some(descriptor) = self.descriptors.get(&fd) else {
             return Ok(Returned::Error("EBADF"));
         };
+        let nonblocking = descriptor.nonblocking;
         if matches!(&*call.name, "connect" | "listen") && self.opened.insert(fd) {
             self.connections += 1;
+            if call.name == "connect" {
+                self.goes_to_peer();
+            }
         }
-        let nonblocking = descriptor.nonblocking;
-        let at = |side| Judge::address(self.ipv6, side);
+        let Some(descriptor) = self.descriptors.get(&fd) else {
+            return Ok(Returned::Error("EBADF"));
+        };
+        let at = |side| self.address(side);
         match call.name.as_str() {
             "bind" => Ok(of(call::bind(&descriptor.socket, at(0), self.port))),
             "listen" => {
                 let backlog = i32::try_from(number(argument(call, 1)?)?).unwrap_or(i32::MAX);
-                Ok(of(call::listen(&descriptor.socket, backlog)))
+                let answer = call::listen(&descriptor.socket, backlog);
+                self.awaits_peer();
+                Ok(of(answer))
             }
             "accept" => match call::accept(&descriptor.socket) {
                 Ok(socket) => {
@@ -119,6 +155,8 @@ impl KernelStack<'_> {
                     call::set_option(&descriptor.socket, small(level), small(option), &value);
                 Ok(of(answer))
             }
+            "epoll_ctl" => self.epoll_ctl(call, descriptor),
+            "epoll_wait" => self.epoll_wait(call, fd, again),
             "getsockopt" => getsockopt(call, &descriptor.socket),
             "ioctl" => ioctl(call, &descriptor.socket),
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => self.read(call, fd, nonblocking),
@@ -129,7 +167,7 @@ impl KernelStack<'_> {
         }
     }
 
-    fn blocks(&mut self, fd: i64, events: i16) -> Returned {
+    pub(super) fn blocks(&mut self, fd: i64, events: i16) -> Returned {
         self.pending = Some((fd, events));
         Returned::Blocks
     }
@@ -164,36 +202,50 @@ impl KernelStack<'_> {
     fn read(&mut self, call: &Call, fd: i64, nonblocking: bool) -> CallResult {
         let (volume, flags) = volume(call)?;
         let mut buffer = vec![0; volume];
-        let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
+        // The queue of errors is never waited for.
+        let at_once = nonblocking || flags & (libc::MSG_DONTWAIT | libc::MSG_ERRQUEUE) != 0;
         let Some(descriptor) = self.descriptors.get(&fd) else {
             return Ok(Returned::Error("EBADF"));
         };
         let received = if is_null(call) {
             call::move_nothing(&descriptor.socket, volume, flags, false)
+        } else if call.name == "recvmsg" {
+            match call::receive_message(&descriptor.socket, &mut buffer, flags) {
+                Ok(message) => {
+                    self.check_message(call, &message)?;
+                    Ok(message.len)
+                }
+                Err(error) => Err(error),
+            }
         } else {
             call::receive(&descriptor.socket, &mut buffer, flags)
         };
         match received {
-            Ok(len) => Ok(Returned::Value(i64::try_from(len).unwrap_or(i64::MAX))),
+            Ok(len) => Ok(whole(len)),
             Err(error) => Ok(self.or_blocks(&error, fd, at_once, libc::POLLIN)),
         }
     }
 
     fn write(&mut self, call: &Call, fd: i64, nonblocking: bool, again: bool) -> CallResult {
+        if let Some(writer) = self.writer.take() {
+            return self.go_on_writing(writer);
+        }
         let (volume, mut flags) = volume(call)?;
         let at_once = nonblocking || flags & libc::MSG_DONTWAIT != 0;
-        let so_far = if again { self.written } else { 0 };
+        if !again {
+            (self.written, self.in_syn) = (0, false);
+        }
         let opens = flags & libc::MSG_FASTOPEN != 0 && !again;
         if opens && self.opened.insert(fd) {
             self.connections += 1;
             self.connection = Some(fd);
+            self.goes_to_peer();
         }
-        let to = Judge::address(self.ipv6, 1);
+        let to = self.address(1);
         let Some(Descriptor { socket, .. }) = self.descriptors.get(&fd) else {
             return Ok(Returned::Error("EBADF"));
         };
-        let zeros = vec![0; volume - so_far.min(volume)];
-        let whole = |len: usize| Returned::Value(i64::try_from(len).unwrap_or(i64::MAX));
+        let zeros = vec![0; volume - self.written.min(volume)];
         // A script that has opened a connection opens no other when it is asked again.
         flags &= if again { !libc::MSG_FASTOPEN } else { !0 };
         let sent = if is_null(call) {
@@ -204,40 +256,71 @@ impl KernelStack<'_> {
         } else {
             call::send(socket, &zeros, flags)
         };
+        let waits = |error: &io::Error| {
+            let number = error.raw_os_error();
+            error.kind() == io::ErrorKind::WouldBlock || number == Some(libc::EINPROGRESS)
+        };
         match sent {
-            Ok(len) if !at_once && is_opening(socket) => {
-                self.written = so_far + len;
-                Ok(self.blocks(fd, libc::POLLOUT))
-            }
-            Ok(len) if at_once || so_far + len >= volume => Ok(whole(so_far + len)),
-            Ok(len) => {
-                self.written = so_far + len;
-                Ok(self.blocks(fd, libc::POLLOUT))
-            }
-            // What was written is told before the error is.
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock && so_far > 0 => {
-                Ok(whole(so_far))
-            }
-            Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) && !at_once => {
-                self.written = so_far;
-                Ok(self.blocks(fd, libc::POLLOUT))
-            }
-            Err(error) => {
-                self.written = so_far;
-                Ok(self.or_blocks(&error, fd, at_once, libc::POLLOUT))
-            }
+            Err(error) if at_once || !waits(&error) => return Ok(self.unwritten(&error)),
+            Err(_) => {}
+            Ok(len) => self.written += len,
         }
+        let opening = is_opening(socket);
+        self.in_syn |= opening;
+        if at_once || (self.written >= volume && !opening) {
+            return Ok(whole(self.written));
+        }
+        if self.written >= volume {
+            return Ok(self.blocks(fd, libc::POLLOUT));
+        }
+        let rest = volume - self.written;
+        let socket = socket.try_clone().and_then(|socket| {
+            call::set_waits(&socket, true)?;
+            Ok(socket)
+        });
+        let socket = socket.map_err(|error| error.to_string())?;
+        flags &= !libc::MSG_FASTOPEN;
+        let thread = std::thread::spawn(move || {
+            let sent = call::send(&socket, &vec![0; rest], flags);
+            // From now on no call waits again.
+            call::set_waits(&socket, false).and(sent)
+        });
+        self.writer = Some(Writer { fd, thread });
+        Ok(Returned::Blocks)
+    }
+
+    /// The answer of the thread that writes, if it has come.
+    fn go_on_writing(&mut self, writer: Writer) -> CallResult {
+        if !writer.thread.is_finished() {
+            self.writer = Some(writer);
+            return Ok(Returned::Blocks);
+        }
+        match writer.thread.join() {
+            Ok(Ok(len)) => Ok(whole(self.written + len)),
+            Ok(Err(error)) => Ok(self.unwritten(&error)),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// The answer where the rest was not written: what was is told before the error is, unless it went with the SYN of a
+    /// connection that has not come about.
+    fn unwritten(&self, error: &io::Error) -> Returned {
+        if self.written > 0 && !self.in_syn { whole(self.written) } else { failed(error) }
     }
 }
 
-fn of(answer: io::Result<()>) -> Returned {
+fn whole(len: usize) -> Returned {
+    Returned::Value(i64::try_from(len).unwrap_or(i64::MAX))
+}
+
+pub(super) fn of(answer: io::Result<()>) -> Returned {
     match answer {
         Ok(()) => Returned::Value(0),
         Err(error) => failed(&error),
     }
 }
 
-fn failed(error: &io::Error) -> Returned {
+pub(super) fn failed(error: &io::Error) -> Returned {
     let number = i64::from(error.raw_os_error().unwrap_or(0));
     let name = ERRORS.iter().find(|(_, known)| *known == number);
     Returned::Error(name.map_or("an error without a name here", |(name, _)| name))
@@ -271,7 +354,7 @@ fn ioctl(call: &Call, socket: &OwnedFd) -> CallResult {
     Ok(Returned::Value(0))
 }
 
-fn argument(call: &Call, n: usize) -> Result<&Expr, String> {
+pub(super) fn argument(call: &Call, n: usize) -> Result<&Expr, String> {
     call.args.get(n).ok_or_else(|| format!("`{}` needs at least {} arguments", call.name, n + 1))
 }
 
@@ -282,13 +365,14 @@ fn only(expr: &Expr) -> &Expr {
     }
 }
 
-fn number(expr: &Expr) -> Result<i64, String> {
+pub(super) fn number(expr: &Expr) -> Result<i64, String> {
     match &expr.kind {
         ExprKind::Int(n) => Ok(*n),
         ExprKind::Ellipsis => Ok(0),
         ExprKind::Or(all) => all.iter().try_fold(0, |bits, expr| Ok(bits | number(expr)?)),
         ExprKind::Name(name) => NAMES
             .iter()
+            .chain(&OTHER_NAMES)
             .find(|(known, _)| known == name)
             .map(|(_, number)| *number)
             .ok_or_else(|| format!("`{name}` is not known on the kernel's sockets")),
@@ -296,7 +380,7 @@ fn number(expr: &Expr) -> Result<i64, String> {
     }
 }
 
-fn small(number: i64) -> i32 {
+pub(super) fn small(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(-1)
 }
 
@@ -304,7 +388,10 @@ fn small(number: i64) -> i32 {
 fn bytes(expr: &Expr) -> Result<Vec<u8>, String> {
     let word = |expr: &Expr| number(expr).map(|n| small(n).to_ne_bytes());
     match &only(expr).kind {
-        ExprKind::Text(text) => Ok(text.as_bytes().to_vec()),
+        ExprKind::Text(text) => {
+            // `\xf7` is a byte.
+            text.chars().map(|c| u8::try_from(c).map_err(|_| format!("`{c}` is no byte"))).collect()
+        }
         ExprKind::Struct(fields) => {
             let words = fields.iter().map(|field| word(&field.value));
             Ok(words.collect::<Result<Vec<_>, _>>()?.concat())
@@ -331,9 +418,10 @@ fn getsockopt(call: &Call, socket: &OwnedFd) -> CallResult {
             }
         }
         _ => {
-            let found = i64::from(i32::from_ne_bytes([value[0], value[1], value[2], value[3]]));
+            let word = [value[0], value[1], value[2], value[3]];
+            let found = i64::from(i32::from_ne_bytes(word));
             let wanted = number(expected)?;
-            if found != wanted {
+            if found != wanted && i64::from(u32::from_ne_bytes(word)) != wanted {
                 return Err(format!("the option is {found}, expected {wanted}"));
             }
         }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::net::IpAddr;
 
 use ackclock_script::Meaning;
 use ackclock_tcp::{Profile, Variant};
@@ -44,6 +45,7 @@ impl KernelStack<'_> {
                 }
                 _ => Err(format!("`ip_version={value}` is not set up for the kernel")),
             },
+            "local_ip" | "remote_ip" => self.set_ip(name, value),
             "mtu" => self.set_mtu(name, value, 0),
             "mss" if self.ipv6 => self.set_mtu(name, value, 60),
             "mss" => self.set_mtu(name, value, 40),
@@ -69,6 +71,30 @@ impl KernelStack<'_> {
             "net.core.default_qdisc" => Ok(Meaning::Nothing("the device has its own queue")),
             _ => self.set_sysctl(name, value),
         }
+    }
+
+    /// An address of the device, or one that is behind it.
+    fn set_ip(&mut self, name: &str, value: &str) -> Result<Meaning, String> {
+        let address: IpAddr = value.parse().map_err(|_| format!("`{name}` is no address"))?;
+        let side = usize::from(name == "remote_ip");
+        if address == self.address(side) {
+            return Ok(Meaning::Applied);
+        }
+        if address.is_ipv6() != self.ipv6 || !self.judge.alone {
+            return Err(format!("`{name}={value}` is not set up"));
+        }
+        let device = self.judge.device;
+        let answer = self.judge.namespace.within(|| {
+            let mut netlink = Netlink::open()?;
+            if side == 0 {
+                netlink.add_address(device, address)
+            } else {
+                netlink.add_route(device, alone(address), &RouteMetrics::default())
+            }
+        });
+        answer.map_err(|error| format!("`{name}={value}`: {error}"))?;
+        self.set_address(side, address);
+        Ok(Meaning::Applied)
     }
 
     fn set_sysctl(&self, name: &str, value: &str) -> Result<Meaning, String> {
@@ -120,7 +146,9 @@ impl KernelStack<'_> {
             return Err(format!("`{name}` is shared by connections that go on at once"));
         }
         let device = self.judge.device;
-        let network = if self.ipv6 {
+        let network = if let Some(remote) = self.addresses[1] {
+            alone(remote)
+        } else if self.ipv6 {
             (IPV6_NETWORK.0.into(), IPV6_NETWORK.1)
         } else {
             (IPV4_NETWORK.0.into(), IPV4_NETWORK.1)
@@ -166,6 +194,11 @@ impl KernelStack<'_> {
         kernels.clone_into(&mut self.congestion_control);
         Ok(meaning)
     }
+}
+
+/// The network of one address.
+const fn alone(address: IpAddr) -> (IpAddr, u8) {
+    (address, if address.is_ipv6() { 128 } else { 32 })
 }
 
 /// A parameter of a module, which can be looked at alone.

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration as StdDuration;
 
 use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
@@ -16,7 +18,7 @@ use ackclock_script::{
 };
 use ackclock_tcp::Transmit;
 use ackclock_units::{Bytes, Duration, Instant};
-use ackclock_wire::{Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
+use ackclock_wire::{Addresses, Direction, MAX_HEADERS, Payload, Tuple, Unwrapper, encode, parse};
 
 use super::namespace::{FIRST_PORT, Judge, PORTS, ReceivedPacket};
 use super::tcp_info::tcp_info;
@@ -33,6 +35,9 @@ const TICK: Duration = Duration::from_millis(4);
 const LOOK: Duration = Duration::from_millis(1);
 const LONG_LOOK: Duration = Duration::from_millis(100);
 
+/// The longest time that a thread takes to return from the kernel once it is woken.
+const AWAKE_NS: u64 = 1_000_000;
+
 /// A descriptor of the script's. The socket below never blocks.
 #[derive(Debug)]
 pub(super) struct Descriptor {
@@ -41,13 +46,32 @@ pub(super) struct Descriptor {
     pub(super) nonblocking: bool,
 }
 
+/// A thread that waits in the kernel to write to a descriptor of the script's.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) fd: i64,
+    pub(super) thread: JoinHandle<io::Result<usize>>,
+}
+
 /// A connection of the kernel's, as the executor sees it.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
 pub struct KernelStack<'a> {
     pub(super) judge: &'a Judge,
     pub(super) port: u16,
     pub(super) ipv6: bool,
+    /// The addresses of the kernel (0) and of the script (1), if the script says others.
+    pub(super) addresses: [Option<IpAddr>; 2],
+    /// The queue of what comes to the script's ports.
+    queue: Sender<ReceivedPacket>,
     arrivals: Receiver<ReceivedPacket>,
+    /// The port of the script's last connection to a listening socket, where it is not [`port`](Self::port).
+    other_port: Option<u16>,
+    /// A connection to a listening socket has begun, and the next one has another port.
+    begun: bool,
+    next_differs: bool,
+    /// The SYN of a connection that the script has opened has not come yet.
+    awaits_syn: bool,
     /// Packets that have come and that the script has not asked for yet.
     inbox: VecDeque<(Instant, Transmit)>,
     /// The direction of the script's packets: addresses, ports and sequence numbers.
@@ -67,8 +91,13 @@ pub struct KernelStack<'a> {
     pub(super) last_info: TcpInfo,
     /// The descriptor that a call waits for, and what for.
     pub(super) pending: Option<(i64, i16)>,
-    /// Bytes that the pending write has written.
+    /// When a call that waits returns at the latest.
+    pub(super) deadline: Option<Instant>,
+    /// Bytes that the pending write has written, and whether the connection was not open by then.
     pub(super) written: usize,
+    pub(super) in_syn: bool,
+    /// The thread that writes the rest.
+    pub(super) writer: Option<Writer>,
     pub(super) congestion_control: String,
     pub(super) paced: bool,
     pub(super) options: Vec<SocketOption>,
@@ -90,25 +119,40 @@ const LISTENER: i64 = -2;
 const CONNECTION: i64 = -1;
 
 impl Judge {
+    /// A port that no connection has.
+    fn free_port(&self) -> u16 {
+        let number = self.next_port.fetch_add(1, Ordering::Relaxed);
+        FIRST_PORT + u16::try_from(number % PORTS).unwrap_or(0)
+    }
+
     /// A connection with ports of its own.
     pub fn stack(&self) -> KernelStack<'_> {
-        let number = self.next_port.fetch_add(1, Ordering::Relaxed);
-        let port = FIRST_PORT + u16::try_from(number % PORTS).unwrap_or(0);
-        let (sender, arrivals) = channel();
-        self.tun.stacks().insert(port, sender);
-        KernelStack::new(self, port, arrivals)
+        let port = self.free_port();
+        let (queue, arrivals) = channel();
+        self.tun.stacks().insert(port, queue.clone());
+        KernelStack::new(self, port, (queue, arrivals))
     }
 }
 
 impl<'a> KernelStack<'a> {
-    fn new(judge: &'a Judge, port: u16, arrivals: Receiver<ReceivedPacket>) -> Self {
+    fn new(
+        judge: &'a Judge,
+        port: u16,
+        (queue, arrivals): (Sender<ReceivedPacket>, Receiver<ReceivedPacket>),
+    ) -> Self {
         let tuple =
             Tuple { addresses: Judge::addresses(false), source_port: port, destination_port: port };
         Self {
             judge,
             port,
             ipv6: false,
+            addresses: [None; 2],
+            queue,
             arrivals,
+            other_port: None,
+            begun: false,
+            next_differs: false,
+            awaits_syn: false,
             inbox: VecDeque::new(),
             direction: Direction::new(tuple, 0, 0),
             shifts: [None; 2],
@@ -120,7 +164,10 @@ impl<'a> KernelStack<'a> {
             connection: None,
             last_info: TcpInfo::default(),
             pending: None,
+            deadline: None,
             written: 0,
+            in_syn: false,
+            writer: None,
             // The kernel's own default; that of a machine may be another.
             congestion_control: "cubic".to_owned(),
             paced: false,
@@ -146,8 +193,66 @@ impl<'a> KernelStack<'a> {
         self.direction.tuple.addresses = Judge::addresses(true);
     }
 
+    /// The address of a side: 0 the kernel, 1 the script.
+    pub(super) fn address(&self, side: usize) -> IpAddr {
+        self.addresses[side].unwrap_or_else(|| Judge::address(self.ipv6, side))
+    }
+
+    /// The address of a side is `address`, of the family that there is.
+    pub(super) fn set_address(&mut self, side: usize, address: IpAddr) {
+        self.addresses[side] = Some(address);
+        if let (IpAddr::V4(destination), IpAddr::V4(source)) = (self.address(0), self.address(1)) {
+            self.direction.tuple.addresses = Addresses::V4 { source, destination };
+        }
+        if let (IpAddr::V6(destination), IpAddr::V6(source)) = (self.address(0), self.address(1)) {
+            self.direction.tuple.addresses = Addresses::V6 { source, destination };
+        }
+    }
+
+    /// A socket listens. As in packetdrill, each one's connection comes from another port.
+    pub(super) const fn awaits_peer(&mut self) {
+        self.next_differs = self.begun;
+    }
+
+    /// A socket connects to the script's own port: of connections before nothing is looked at any more.
+    pub(super) fn goes_to_peer(&mut self) {
+        self.direction.tuple.source_port = self.port;
+        self.awaits_syn = self.connections > 1;
+        self.inbox.clear();
+    }
+
+    /// The script's SYN to a listening socket.
+    fn begins(&mut self) {
+        self.begun = true;
+        if std::mem::take(&mut self.next_differs) {
+            let port = self.judge.free_port();
+            let mut stacks = self.judge.tun.stacks();
+            stacks.insert(port, self.queue.clone());
+            if let Some(old) = self.other_port.replace(port) {
+                stacks.remove(&old);
+            }
+            self.direction.tuple.source_port = port;
+        }
+    }
+
+    /// When the script began, by the monotonic clock in nanoseconds.
+    pub(super) const fn epoch_ns(&self) -> Option<u64> {
+        self.epoch_ns
+    }
+
+    /// True if the call that blocks has an answer.
+    fn may_return(&self, real: Instant) -> bool {
+        if let Some(writer) = &self.writer {
+            return writer.thread.is_finished();
+        }
+        let Some((number, events)) = self.pending else { return false };
+        let socket = self.descriptors.get(&number);
+        socket.is_some_and(|descriptor| call::poll(&descriptor.socket, events) != 0)
+            || self.deadline.is_some_and(|deadline| real >= deadline)
+    }
+
     /// The time of the script, which begins with the first look at it.
-    fn clock(&mut self) -> Instant {
+    pub(super) fn clock(&mut self) -> Instant {
         let now = sys::monotonic_ns();
         let epoch = *self.epoch_ns.get_or_insert(now);
         Instant::from_nanos(now.saturating_sub(epoch))
@@ -163,7 +268,15 @@ impl<'a> KernelStack<'a> {
     fn take(&mut self, arrived: &ReceivedPacket) {
         let Ok(parsed) = parse(&arrived.bytes) else { return };
         let headers = &parsed.headers;
-        if headers.flags.contains(Flags::SYN) {
+        let syn = headers.flags.contains(Flags::SYN);
+        if headers.tuple.destination_port != self.direction.tuple.source_port
+            || (self.awaits_syn && !syn)
+        {
+            // It is of a connection that another has followed.
+            return;
+        }
+        if syn {
+            self.awaits_syn = false;
             // A second connection of the same ports counts from its own SYN.
             self.direction.acknowledged = Unwrapper::new(headers.seq);
             self.shifts[1] = headers.options.window_scale;
@@ -197,6 +310,9 @@ impl<'a> KernelStack<'a> {
         self.clock();
         if segment.flags.contains(Flags::SYN) {
             self.shifts[0] = options.and_then(|options| options.window_scale);
+            if !segment.flags.contains(Flags::ACK) {
+                self.begins();
+            }
         }
         self.direction.window_shift = self.shift(0);
         let headers = self.direction.narrow(segment, ip, options);
@@ -207,7 +323,15 @@ impl<'a> KernelStack<'a> {
         if let Some(size) = size {
             join(packet, size);
         }
-        self.judge.tun.write(packet)
+        self.judge.tun.write(packet)?;
+        if let Some(writer) = &self.writer {
+            // The thread that writes may go on by this packet, and the script looks at it next.
+            let from_ns = sys::monotonic_ns();
+            while !writer.thread.is_finished() && sys::monotonic_ns() - from_ns < AWAKE_NS {
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
     }
 
     /// The shift of windows of the script (0) or of the kernel (1): in force when both have offered one.
@@ -256,6 +380,13 @@ impl<'a> KernelStack<'a> {
 
     /// Ends every socket with a reset, so that nothing of the connection is left.
     fn reset(&mut self) {
+        if let Some(Writer { fd, thread }) = self.writer.take() {
+            // It is woken.
+            if let Some(descriptor) = self.descriptors.get(&fd) {
+                let _ = call::shutdown(&descriptor.socket, libc::SHUT_RDWR);
+            }
+            let _ = thread.join();
+        }
         for descriptor in std::mem::take(&mut self.descriptors).into_values() {
             let _ = sys::abandon(&descriptor.socket);
         }
@@ -265,7 +396,10 @@ impl<'a> KernelStack<'a> {
 impl Drop for KernelStack<'_> {
     fn drop(&mut self) {
         self.reset();
-        self.judge.tun.stacks().remove(&self.port);
+        let mut stacks = self.judge.tun.stacks();
+        for port in std::iter::once(self.port).chain(self.other_port) {
+            stacks.remove(&port);
+        }
     }
 }
 
@@ -280,13 +414,7 @@ impl Stack for KernelStack<'_> {
                 return Some((*at).max(now + Duration::from_nanos(1)));
             }
             let real = self.clock();
-            if let Some((number, events)) = self.pending
-                && self
-                    .descriptors
-                    .get(&number)
-                    .is_some_and(|descriptor| call::is_ready(&descriptor.socket, events))
-                && real <= until
-            {
+            if self.may_return(real) && real <= until {
                 // Once: whoever cannot go on is asked again when something came, or after a while.
                 self.pending = None;
                 return Some(real.max(now + Duration::from_nanos(1)));
@@ -299,7 +427,8 @@ impl Stack for KernelStack<'_> {
             if stop || real.since(begun) > PATIENCE {
                 return None;
             }
-            let look = if self.pending.is_some() { LOOK } else { LONG_LOOK };
+            let waits = self.pending.is_some() || self.writer.is_some();
+            let look = if waits { LOOK } else { LONG_LOOK };
             let wait = until.since(real).min(look);
             let wait = StdDuration::from_nanos(wait.as_nanos());
             if let Ok(arrived) = self.arrivals.recv_timeout(wait) {
@@ -346,7 +475,7 @@ impl Stack for KernelStack<'_> {
     }
 
     fn listen(&mut self) -> Result<(), String> {
-        let ip = Judge::address(self.ipv6, 0);
+        let ip = self.address(0);
         let made = self.new_socket().and_then(|socket| {
             call::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
             call::bind(&socket, ip, self.port)?;
@@ -361,8 +490,8 @@ impl Stack for KernelStack<'_> {
     fn connect(&mut self, _: Instant) -> Result<(), String> {
         let made = self.new_socket().and_then(|socket| {
             call::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32.to_ne_bytes())?;
-            call::bind(&socket, Judge::address(self.ipv6, 0), self.port)?;
-            match call::connect(&socket, Judge::address(self.ipv6, 1), self.port) {
+            call::bind(&socket, self.address(0), self.port)?;
+            match call::connect(&socket, self.address(1), self.port) {
                 Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
                 _ => Ok(socket),
             }
@@ -377,7 +506,7 @@ impl Stack for KernelStack<'_> {
         let key = self.judge.namespace.within(|| sysctl("net.ipv4.tcp_fastopen_key")).ok()?;
         // A second key is one that is still known.
         let key = key.split(',').next().unwrap_or_default();
-        let [server, client] = [0, 1].map(|side| Judge::address(self.ipv6, side));
+        let [server, client] = [0, 1].map(|side| self.address(side));
         fast_open_cookie(key, client, server)
     }
 

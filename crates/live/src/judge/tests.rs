@@ -90,8 +90,141 @@ fn calls_reach_the_kernel_as_they_are() {
         +0 > . 1:1(0) ack 5001
         +.1 < . 5001:5001(0) ack 1 win 65535"
     ));
-    let failure = judged("0 epoll_create(1) = 5").result.unwrap_err();
-    assert_eq!(failure.message, "the call `epoll_create` is not supported");
+    let failure = judged("0 splice(1) = 5").result.unwrap_err();
+    assert_eq!(failure.message, "the call `splice` is not supported");
+    // An unsigned option; TCP_NOTSENT_LOWAT has no limit as it is.
+    passes(&format!(
+        "{OPENED}+0 setsockopt(4, SOL_TCP, TCP_NOTSENT_LOWAT, [0xffffffff], 4) = 0
+        +0 getsockopt(4, SOL_TCP, TCP_NOTSENT_LOWAT, [0xffffffff], [4]) = 0"
+    ));
+}
+
+/// epoll(7) and poll(2): an edge once, and a poll that waits for data.
+#[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
+fn readiness_is_the_kernels() {
+    if !possible() {
+        return;
+    }
+    let epoll = "+0 fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0
+        +0 epoll_create(1) = 5
+        +0 epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLOUT|EPOLLET, fd=4}) = 0
+        +0 epoll_wait(5, {events=EPOLLOUT, fd=4}, 1, 0) = 1
+        +0 epoll_wait(5, {events=0, ptr=0}, 1, 0) = 0
+        +0 < P. 1:101(100) ack 1 win 65535
+        +0 > . 1:1(0) ack 101
+        +0 epoll_wait(5, {events=EPOLLIN|EPOLLOUT, fd=4}, 1, 0) = 1
+        +0 close(5) = 0";
+    let poll = "+0...0.05 poll([{fd=4, events=POLLIN, revents=POLLIN}], 1, 1000) = 1
+        +.05 < P. 1:101(100) ack 1 win 65535
+        +0 > . 1:1(0) ack 101
+        +0 read(4, ..., 100) = 100
+        +0...0.03 poll([{fd=4, events=POLLIN, revents=0}], 1, 30) = 0";
+    for calls in [epoll, poll] {
+        let failure = judged(&format!("{OPENED}{calls}")).result.err();
+        assert_eq!(failure.map(|failure| failure.to_string()), None, "{calls}");
+    }
+    let other = epoll.replace("{events=EPOLLOUT, fd=4}", "{events=EPOLLIN, fd=4}");
+    let failure = judged(&format!("{OPENED}{other}")).result.unwrap_err();
+    assert_eq!(failure.message, "the events are 0x4, expected 0x1");
+}
+
+/// The queue of errors, which no call waits for, and what recvmsg(2) tells beside data.
+#[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
+fn messages_come_with_what_the_kernel_says_of_them() {
+    if !possible() {
+        return;
+    }
+    let empty = "+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,0}], msg_flags=MSG_ERRQUEUE,
+            msg_control=[]}, MSG_ERRQUEUE) = -1 EAGAIN (Resource temporarily unavailable)";
+    // Of 1000 bytes 600 are left (TCP_INQ).
+    let unread = "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0
+        +.01 < P. 1:1001(1000) ack 1 win 65535
+        +0 > . 1:1(0) ack 1001
+        +0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,400}], msg_flags=0, msg_control=[
+            {cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=600}]}, 0) = 400";
+    let zerocopy = "+0 setsockopt(4, SOL_SOCKET, SO_ZEROCOPY, [1], 4) = 0
+        +0 send(4, ..., 1000, MSG_ZEROCOPY) = 1000
+        +0 > P. 1:1001(1000) ack 1
+        +.01 < . 1:1(0) ack 1001 win 65535
+        +.01 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,0}], msg_flags=MSG_ERRQUEUE,
+            msg_control=[{cmsg_level=CMSG_LEVEL_IP, cmsg_type=CMSG_TYPE_RECVERR, cmsg_data={
+                ee_errno=0, ee_origin=SO_EE_ORIGIN_ZEROCOPY, ee_type=0, ee_info=0, ee_data=0}}]},
+            MSG_ERRQUEUE) = 0";
+    for calls in [empty, unread, zerocopy] {
+        let failure = judged(&format!("{OPENED}{calls}")).result.err();
+        assert_eq!(failure.map(|failure| failure.to_string()), None, "{calls}");
+    }
+    let other = unread.replace("cmsg_data=600", "cmsg_data=601");
+    let failure = judged(&format!("{OPENED}{other}")).result.unwrap_err();
+    assert_eq!(failure.message, "`cmsg_data` is 600, expected 601");
+}
+
+/// Each socket that listens has a peer with another port, as in packetdrill, and nothing more is heard of the connection
+/// before.
+#[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
+fn one_connection_follows_another() {
+    if !possible() {
+        return;
+    }
+    // The first connection stays open; a SYN of the same ports would have a challenge ACK for an answer.
+    let opens = "+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+        +0 setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0
+        +0 bind(3, ..., ...) = 0
+        +0 listen(3, 1) = 0
+        +0 < S 0:0(0) win 65535 <mss 1000>
+        +0 > S. 0:0(0) ack 1 <...>
+        +.1 < . 1:1(0) ack 1 win 65535";
+    let twice = format!(
+        "{opens}\n+0 accept(3, ..., ...) = 4\n+0 close(3) = 0\n{opens}
+        +0 accept(3, ..., ...) = 5
+        +.01 write(5, ..., 100) = 100
+        +0 > P. 1:101(100) ack 1"
+    );
+    // The FIN of the first connection goes out beside the SYN of the second.
+    let left = format!(
+        "{OPENED}+0 close(4) = 0
+        +0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 5
+        +0 fcntl(5, F_SETFL, O_RDWR|O_NONBLOCK) = 0
+        +0 connect(5, ..., ...) = -1 EINPROGRESS (Operation now in progress)
+        +0 > S 0:0(0) <...>"
+    );
+    for text in [twice, left] {
+        let failure = judged(&text).result.err();
+        assert_eq!(failure.map(|failure| failure.to_string()), None, "{text}");
+    }
+}
+
+/// A writer that waits in the kernel: data goes with the ACK that ends the handshake (`sk_write_pending`), and an error of
+/// the handshake is the write's.
+#[test]
+#[ignore = "live: needs a network namespace and a TUN device"]
+fn a_write_that_blocks_waits_in_the_kernel() {
+    if !possible() {
+        return;
+    }
+    let asks = "0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+        +0...0.05 sendto(3, ..., 1000, MSG_FASTOPEN, ..., ...) = RESULT
+        +0 > S 0:0(0) <...>";
+    let opened = "+.05 < S. 0:0(0) ack 1 win 65535 <mss 1460>
+        +0 > P. 1:1001(1000) ack 1";
+    let refused = "+.05 < R. 0:0(0) ack 1 win 0
+        +.01 close(3) = 0";
+    for (result, then) in [("1000", opened), ("-1 ECONNREFUSED (Connection refused)", refused)] {
+        let text = format!("{}\n{then}", asks.replace("RESULT", result));
+        let failure = judged(&text).result.err();
+        assert_eq!(failure.map(|failure| failure.to_string()), None, "{text}");
+    }
+    // A buffer of 9216 bytes, which the kernel doubles, does not hold 40,000.
+    let failure = judged(&format!(
+        "{OPENED}+0 setsockopt(4, SOL_SOCKET, SO_SNDBUF, [9216], 4) = 0
+        +0...0.1 write(4, ..., 40000) = 40000
+        +.01 < . 1:1(0) ack 1 win 65535"
+    ));
+    let failure = failure.result.unwrap_err();
+    assert!(failure.message.contains("`write` has not returned"), "{failure}");
 }
 
 #[test]
@@ -133,6 +266,25 @@ fn the_kernel_opens_fast() {
         +.1 < S 0:10(10) win 32792 <mss 1460,sackOK,nop,nop,FO TFO_COOKIE,nop,nop>
         +0 > S. 0:0(0) ack 11 <...>",
     );
+    // The cookie is made of both addresses.
+    passes(
+        "--local_ip=192.168.0.2
+        --remote_ip=10.248.0.2
+        `./defaults.sh`
+        0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+        +0 bind(3, ..., ...) = 0
+        +0 listen(3, 1) = 0
+        +.1 < S 0:0(0) win 32792 <mss 1460,sackOK,nop,nop,FO>
+        +0 > S. 0:0(0) ack 1 <mss 1460,nop,nop,sackOK,FO TFO_COOKIE,nop,nop>",
+    );
+    // A key of its own: 16 zeros.
+    let key = "\\x00".repeat(16);
+    passes(&format!(
+        "`./defaults.sh`
+        0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
+        +0 setsockopt(3, SOL_TCP, TCP_FASTOPEN_KEY, \"{key}\", 16) = 0
+        +0 setsockopt(3, SOL_TCP, TCP_FASTOPEN_KEY, \"\", 3) = -1 EINVAL (Invalid argument)",
+    ));
 }
 
 #[test]

@@ -49,8 +49,52 @@ pub fn accept(socket: &OwnedFd) -> io::Result<OwnedFd> {
 pub fn receive(socket: &OwnedFd, buffer: &mut [u8], flags: i32) -> io::Result<usize> {
     let (at, len) = (buffer.as_mut_ptr().cast(), buffer.len());
     // SAFETY: the buffer is as long as said.
-    let answer = unsafe { libc::recv(socket.as_raw_fd(), at, len, flags) };
+    let answer = unsafe { libc::recv(socket.as_raw_fd(), at, len, flags | libc::MSG_DONTWAIT) };
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// A message as recvmsg(2) gives it, without its data.
+#[derive(Debug)]
+pub struct Message {
+    pub len: usize,
+    pub flags: i32,
+    pub control: Vec<Control>,
+}
+
+/// A control message (cmsg(3)).
+#[derive(Debug)]
+pub struct Control {
+    pub level: i32,
+    pub kind: i32,
+    pub data: Vec<u8>,
+}
+
+/// recvmsg(2).
+pub fn receive_message(socket: &OwnedFd, buffer: &mut [u8], flags: i32) -> io::Result<Message> {
+    // In words, so that it is aligned.
+    let mut control = [0_u64; 64];
+    let mut part = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: of all zeros it is a message without anything.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control);
+    // SAFETY: what the header points to is as long as said, and lives as long as the call.
+    let answer =
+        unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut header, flags | libc::MSG_DONTWAIT) };
+    let len = usize::try_from(answer).map_err(|_| io::Error::last_os_error())?;
+    let mut found = Vec::new();
+    // SAFETY: the kernel has filled the buffer in, of which the macros give no part beyond its end.
+    unsafe {
+        let mut at = libc::CMSG_FIRSTHDR(&raw const header);
+        while let Some(each) = at.as_ref() {
+            let size = each.cmsg_len - (libc::CMSG_DATA(at).addr() - at.addr());
+            let data = std::slice::from_raw_parts(libc::CMSG_DATA(at), size).to_vec();
+            found.push(Control { level: each.cmsg_level, kind: each.cmsg_type, data });
+            at = libc::CMSG_NXTHDR(&raw const header, at);
+        }
+    }
+    Ok(Message { len, flags: header.msg_flags, control: found })
 }
 
 /// send(2), which raises no signal.
@@ -60,6 +104,48 @@ pub fn send(socket: &OwnedFd, bytes: &[u8], flags: i32) -> io::Result<usize> {
     let answer =
         unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
     usize::try_from(answer).map_err(|_| io::Error::last_os_error())
+}
+
+/// Says whether calls on the socket may wait.
+pub fn set_waits(socket: &OwnedFd, waits: bool) -> io::Result<()> {
+    // SAFETY: takes no pointer.
+    let flags = check(unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_GETFL) })?;
+    let flags = if waits { flags & !libc::O_NONBLOCK } else { flags | libc::O_NONBLOCK };
+    // SAFETY: takes no pointer.
+    check(unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_SETFL, flags) }).map(drop)
+}
+
+/// `epoll_create1(2)`.
+pub fn epoll() -> io::Result<OwnedFd> {
+    // SAFETY: takes no pointer.
+    owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })
+}
+
+/// `epoll_ctl(2)`.
+pub fn epoll_control(
+    epoll: &OwnedFd,
+    operation: i32,
+    socket: &OwnedFd,
+    events: u32,
+    data: u64,
+) -> io::Result<()> {
+    let mut event = libc::epoll_event { events, u64: data };
+    // SAFETY: the event lives as long as the call.
+    check(unsafe {
+        libc::epoll_ctl(epoll.as_raw_fd(), operation, socket.as_raw_fd(), &raw mut event)
+    })
+    .map(drop)
+}
+
+/// The events that there are now, and their data: `epoll_wait(2)` that does not wait.
+pub fn epoll_events(epoll: &OwnedFd, most: usize) -> io::Result<Vec<(u32, u64)>> {
+    let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; most];
+    let at = events.as_mut_ptr();
+    let most = i32::try_from(most).unwrap_or(i32::MAX);
+    // SAFETY: there is room for so many events.
+    let found = check(unsafe { libc::epoll_wait(epoll.as_raw_fd(), at, most, 0) })?;
+    events.truncate(usize::try_from(found).unwrap_or(0));
+    Ok(events.into_iter().map(|event| (event.events, event.u64)).collect())
 }
 
 /// sendto(2), which raises no signal; an address of `None` has no family.
@@ -132,9 +218,10 @@ pub fn get_option(
     Ok(usize::try_from(len).unwrap_or(0))
 }
 
-/// True if the socket can be read (`POLLIN`) or written (`POLLOUT`), or has an error, now.
-pub fn is_ready(socket: &OwnedFd, events: i16) -> bool {
+/// The events of `events`, and errors, that the socket has now: poll(2) that does not wait.
+pub fn poll(socket: &OwnedFd, events: i16) -> i16 {
     let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events, revents: 0 };
     // SAFETY: one entry, which lives as long as the call.
-    unsafe { libc::poll(&raw mut entry, 1, 0) > 0 }
+    let found = unsafe { libc::poll(&raw mut entry, 1, 0) };
+    if found > 0 { entry.revents } else { 0 }
 }

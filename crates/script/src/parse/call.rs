@@ -102,6 +102,7 @@ fn text(scanner: &mut Scanner<'_>) -> Parsed<String> {
             let escaped = scanner.take_one();
             let Some(c) = escaped else { return Err(scanner.fault("a character behind `\\`")) };
             text.push(match c {
+                'x' => hexadecimal(scanner)?,
                 'n' => '\n',
                 't' => '\t',
                 'r' => '\r',
@@ -111,6 +112,15 @@ fn text(scanner: &mut Scanner<'_>) -> Parsed<String> {
         } else {
             return Err(scanner.fault("`\"` at the end of this text"));
         }
+    }
+}
+
+/// The byte behind `\x`, as a character of the same number.
+fn hexadecimal(scanner: &mut Scanner<'_>) -> Parsed<char> {
+    let digits = [scanner.take_one(), scanner.take_one()].map(|c| c?.to_digit(16));
+    match digits {
+        [Some(high), Some(low)] => Ok(char::from_u32(high * 16 + low).unwrap_or_default()),
+        _ => Err(scanner.fault("two hexadecimal digits behind `\\x`")),
     }
 }
 

@@ -111,6 +111,9 @@ const CALLS: [&str; 21] = [
     "writev",
 ];
 
+/// Calls that only a real operating system carries out.
+const REAL_CALLS: [&str; 5] = ["epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "poll"];
+
 /// Errors by their Linux numbers (`errno.h`). Some have two names.
 const ERRORS: [(&str, i64); 31] = [
     ("EPERM", 1),
@@ -287,7 +290,8 @@ impl<S: Stack> Runner<'_, S> {
 
     fn answer(&mut self, call: &Call, first: bool) -> Called<Answer> {
         self.sockets.opened |= matches!(&*call.name, "connect" | "listen" | "sendmsg" | "sendto");
-        if !CALLS.contains(&call.name.as_str()) {
+        let real_only = REAL_CALLS.contains(&call.name.as_str());
+        if !CALLS.contains(&call.name.as_str()) && !real_only {
             let near = hint(&call.name, CALLS);
             let message = format!("the call `{}` is not supported{near}", shown(&call.name));
             return Err(Fault::new(call.span, message));
@@ -302,6 +306,10 @@ impl<S: Stack> Runner<'_, S> {
                 Returned::Error(errno) => Answer::Error(errno),
                 Returned::Blocks => Answer::Blocks,
             });
+        }
+        if real_only {
+            let message = format!("the call `{}` is made on the kernel alone", call.name);
+            return Err(Fault::new(call.span, message));
         }
         if call.name == "socket" {
             return self.socket(call);
@@ -675,6 +683,11 @@ impl<S: Stack> Runner<'_, S> {
             Stage::Opening => Answer::Blocks,
             Stage::Open => {
                 let rest = Bytes::new(data.get().saturating_sub(socket.in_syn.get()));
+                if !first && rest > Bytes::ZERO {
+                    // Data that goes with the ACK of the handshake makes the connection interactive (Linux's
+                    // `tcp_event_data_sent`, as `tcp_rcv_synsent_state_process` has set its `ato` before).
+                    let _ = self.stack.set_option(SocketOption::QuickAck(false));
+                }
                 Answer::Value(count(socket.in_syn + self.stack.write(self.now, rest, kind)))
             }
             _ => Answer::Error("EPIPE"),

@@ -325,6 +325,8 @@ fn recovery_state(sender: &Sender) -> i64 {
         4
     } else if sender.in_recovery() {
         3
+    } else if sender.comes_down() {
+        2
     } else {
         i64::from(tally.sacked + tally.lost > 0)
     }

@@ -219,9 +219,9 @@ pub trait Recovery: Debug + Send {
         }
     }
 
-    /// The window comes down from `prior` to what the law says, without a loss; in proportion to what is delivered, if
-    /// this recovery has that. The last ACK counts if `advanced` says whether it moved SND.UNA.
-    fn begin_reduction(&mut self, _prior: Bytes, _advanced: Option<bool>) {}
+    /// The window comes down from `prior` to what the law says, without a loss, until `max` is acknowledged; in proportion to
+    /// what is delivered, if this recovery has that. The last ACK counts if `advanced` says whether it moved SND.UNA.
+    fn begin_reduction(&mut self, _prior: Bytes, _max: Seq, _advanced: Option<bool>) {}
 
     /// It is over: the window is what the law says.
     fn end_reduction(&mut self) {}

@@ -557,8 +557,8 @@ impl Recovery for Rack {
         Alarm::Probe
     }
 
-    fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
-        self.repair.begin_reduction(prior, advanced);
+    fn begin_reduction(&mut self, prior: Bytes, max: Seq, advanced: Option<bool>) {
+        self.repair.begin_reduction(prior, max, advanced);
     }
 
     fn end_reduction(&mut self) {

@@ -407,10 +407,12 @@ impl Repair {
     /// before what showed them.
     pub(super) fn enter(&mut self, outstanding: Bytes, cwnd: Bytes, send: &SendSpace) {
         self.phase = Phase::Recovery;
-        self.recover = send.max;
-        // A loss in CWR costs no more, and the count goes on (Linux's `tcp_enter_recovery`).
-        let goes_on = std::mem::take(&mut self.reducing);
-        self.first = !goes_on;
+        // A loss in CWR costs no more: the count goes on, and it ends where CWR would have (Linux's `tcp_enter_recovery`).
+        let goes_on = std::mem::take(&mut self.reducing) && send.una <= self.recover;
+        if !goes_on {
+            self.recover = send.max;
+        }
+        self.first = !goes_on || self.prr.is_none();
         self.undo = self.fresh_undo(send.una);
         self.frto = Frto::Off;
         let out_before = self.board.resent_segments();
@@ -426,13 +428,17 @@ impl Repair {
         }
     }
 
-    /// The window comes down from `prior` to what the law says from now on, without a loss. The last ACK counts if
-    /// `advanced` says whether it moved SND.UNA; else all of `prior` may be used until the next one.
-    pub(super) fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
-        let Some(prr) = self.prr.as_mut().filter(|_| self.phase == Phase::Open) else { return };
-        prr.begin(prior);
-        prr.grant(prior.saturating_sub(self.board.pipe()));
-        self.reducing = true;
+    /// The window comes down from `prior` to what the law says from now on, without a loss, until `max` is acknowledged.
+    /// The last ACK counts if `advanced` says whether it moved SND.UNA; else all of `prior` may be used until the next one.
+    pub(super) fn begin_reduction(&mut self, prior: Bytes, max: Seq, advanced: Option<bool>) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        (self.reducing, self.recover) = (true, max);
+        if let Some(prr) = &mut self.prr {
+            prr.begin(prior);
+            prr.grant(prior.saturating_sub(self.board.pipe()));
+        }
         if let Some(advanced) = advanced {
             self.deliver(advanced);
         }

@@ -5,7 +5,7 @@
 //! again as slow start allows, as on Linux. It is forgotten once the segment at the left edge is SACKed,
 //! which shows that the receiver has reneged.
 
-use ackclock_packet::Range;
+use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 
 use super::contract::{
@@ -239,8 +239,8 @@ impl Recovery for Sack {
         self.repair.has_room(cwnd, range.len()).then_some(range)
     }
 
-    fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
-        self.repair.begin_reduction(prior, advanced);
+    fn begin_reduction(&mut self, prior: Bytes, max: Seq, advanced: Option<bool>) {
+        self.repair.begin_reduction(prior, max, advanced);
     }
 
     fn end_reduction(&mut self) {

@@ -175,7 +175,7 @@ impl Flight {
 
     /// The window comes down from `prior`, and the last ACK counts if `advanced` says whether it moved SND.UNA.
     pub(super) fn begin_reduction(&mut self, prior: Bytes, advanced: Option<bool>) {
-        self.recovery.begin_reduction(prior, advanced);
+        self.recovery.begin_reduction(prior, self.space.max, advanced);
     }
 
     /// The window has come down.

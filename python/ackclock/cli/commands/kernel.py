@@ -83,10 +83,20 @@ def status(as_json: AsJson = False) -> None:
         printing.print_json(found)
         return
     for law in found:
-        held = "held by a run" if law["held"] else "loaded to stay"
-        print(f"{law['name']}: {'removed, connections still use it' if law['leaving'] else held}")
+        print(f"{law['name']}: {_state(law)}")
     if not found:
         print("none")
+
+
+def _state(law: dict[str, Any]) -> str:
+    """Return in words who keeps a law in the kernel."""
+    if law["leaving"]:
+        return "removed, connections still use it"
+    if not law["held"]:
+        return "loaded to stay"
+    if law["owner"] is None:
+        return "its run has ended, or is out of sight; the kernel removes it with its last user"
+    return f"held by the process {law['owner']}"
 
 
 @kernel_app.command("test")

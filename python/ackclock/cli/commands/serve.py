@@ -22,7 +22,7 @@ def serve(
         int, typer.Option(min=0, max=65535, help="The port on 127.0.0.1; 0: one that is free.")
     ] = 0,
     browser: Annotated[
-        bool, typer.Option("--open", help="Open the link in the browser of this desktop.")
+        bool, typer.Option("--open", help="Open the page in the browser of this desktop.")
     ] = False,
 ) -> None:
     """Serve the page for browsers over the native core, on this machine alone."""
@@ -35,9 +35,10 @@ def serve(
             printing.say(f"serve: {MISSING}")
         printing.tell(f"The laboratory of {folder.resolve()}, until Ctrl-C:")
         print(link, flush=True)
-        if browser:
-            from webbrowser import open_new_tab
 
-            open_new_tab(link)
+    def open_in_browser(file: str) -> None:
+        from webbrowser import open_new_tab
 
-    run(folder, port, tell)
+        open_new_tab(file)
+
+    run(folder, port, tell, open_in_browser if browser else None)

@@ -498,8 +498,9 @@ class _Reader:
         conditions: list[_Node] = []
         values: list[_Node] = []
         while self.take("WHEN"):
-            conditions.append(self.expression())
-            self.of_kind(conditions[-1], "truth", "WHEN")
+            condition = self.expression()
+            expr = self.of_kind(condition, "truth", "WHEN")
+            conditions.append(replace(condition, expr=expr))
             self.expect("THEN")
             values.append(self.expression())
         if not conditions:
@@ -530,7 +531,7 @@ class _Reader:
         if name == "NULLIF":
             first, second = self.so_many(name, given, 2)
             same = self.pair("=", first, second).expr.fill_null(value=False)
-            return _joined(pl.when(~same).then(first.expr), kind, given)
+            return _joined(pl.when(~same).then(_levelled(first, second)[0]), kind, given)
         each = [_float(node.expr) if kind == "number" else node.expr for node in given]
         expr = _MANY[name](each)
         if name == "GREATEST" and kind == "number":

@@ -70,8 +70,8 @@ def place_of(text: str, scenario: Mapping[str, Any]) -> Steps:
     first = steps[0]
     if first in _roots():
         return steps
-    topology: Mapping[str, Any] = scenario.get("topology", {})
-    links = topology.get("link", ())
+    topology = scenario.get("topology", {})
+    links = topology.get("link", ()) if isinstance(topology, Mapping) else ()
     if isinstance(links, list) and any(_name(link) == first for link in links):
         return ("topology", "link", *steps)
     if first in _of_topologies():

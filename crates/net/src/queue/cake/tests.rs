@@ -198,6 +198,43 @@ fn dropped_packets_are_charged_at_an_ingress() {
     assert_eq!(shaper.holds_until(), Instant::from_nanos(11_500_000));
 }
 
+/// A packet of 1500 B that was dropped takes 1 ms of the first clock at 12 Mbit/s, and nothing of the failsafe one
+/// (`cake_advance_shaper` in Linux's `sch_cake.c`): the one that leaves after it holds the next back until the latter's
+/// 1.5 ms instead of the former's 1 ms.
+fn expect_one_drop_charged(drops: impl Fn(&mut Cake, &mut Log)) {
+    for (ingress, holds_us) in [(false, 1000), (true, 1500)] {
+        let ack_filter = AckFilter::Conservative;
+        let config =
+            CakeConfig { bandwidth: mbit(12), ingress, ack_filter, ..CakeConfig::default() };
+        let mut queue = cake(config);
+        let mut log = Log::default();
+        drops(&mut queue, &mut log);
+        assert_eq!(told(&mut log).0, [0]);
+        assert_eq!(next(&mut queue, millis(0)).0, Some(1));
+        assert_eq!(queue.holds_until().as_nanos(), holds_us * 1000, "ingress: {ingress}");
+    }
+}
+
+#[test]
+fn filtered_acks_are_charged_at_an_ingress() {
+    expect_one_drop_charged(|queue, log| {
+        for (id, number) in [(0, 100), (1, 200), (2, 300)] {
+            queue.note_ack(Some(Ack { is_pure: true, number, ..Ack::default() }));
+            queue.offer(millis(0), packet(id, 1500, 0), &ROOM, log);
+        }
+    });
+}
+
+#[test]
+fn packets_that_a_full_buffer_drops_are_charged_at_an_ingress() {
+    expect_one_drop_charged(|queue, log| {
+        queue.offer(millis(0), packet(0, 1500, 0), &ROOM, log);
+        queue.offer(millis(0), packet(1, 1500, 0), &ROOM, log);
+        let room = Room { limit: QueueLimit { amount: 3000, unit: QueueUnit::Bytes }, ..full(0) };
+        queue.offer(millis(0), packet(2, 1500, 0), &room, log);
+    });
+}
+
 #[test]
 fn needless_acks_go_as_a_newer_one_comes() {
     let ack_filter = AckFilter::Conservative;

@@ -143,7 +143,8 @@ impl Allowance {
         stats: &mut SenderStats,
     ) {
         let repairs = view.flight.recovery().in_recovery();
-        if self.states.state == CaState::Cwr && repairs {
+        let paid = self.states.state == CaState::Cwr && repairs;
+        if paid {
             // The mark has paid.
             self.marks.bar_undo();
         } else {
@@ -152,7 +153,9 @@ impl Allowance {
                 self.marks.bar_undo();
             }
         }
-        self.states.high_seq = view.flight.max();
+        if !paid || view.flight.board().is_none() {
+            self.states.high_seq = view.flight.max();
+        }
         if repairs {
             self.enter(view, CaState::Recovery);
         } else {
