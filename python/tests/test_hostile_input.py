@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import ackclock as ac
+from ackclock.cli import unforeseen
 from support import SMALL, Answer
 
 COMMAND = [sys.executable, "-c", "from ackclock.cli.__main__ import main; main()"]
@@ -132,6 +133,7 @@ LAW = """\
 import random
 import sys
 import ackclock as ac
+from ackclock.cli import unforeseen
 class Law(ac.Growth):
     def on_ack(self, ack):
         {}
