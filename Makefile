@@ -135,6 +135,7 @@ lint-text: .venv/.dev ## The checks that compile nothing: formatting, words, the
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/python scripts/check_rooms.py
+	$(BIN)/python scripts/map.py --check
 	$(BIN)/python scripts/check_names.py
 	$(BIN)/python scripts/check_dependencies.py
 	$(BIN)/python scripts/check_writes.py
@@ -218,6 +219,7 @@ generate: .venv/.dev build ## Generate the classes of python/ackclock/scenario f
 .PHONY: docs
 docs: build ## Generate docs/reference, and docs/images from the reports in report/
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/map.py
 	$(BIN)/python scripts/picture.py
 
 .PHONY: numbers

@@ -1,3 +1,5 @@
+//! Events of a path, in the order of their times.
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -1,3 +1,5 @@
+//! Counters of what links did with packets: numbers and volumes.
+
 use ackclock_units::{Bytes, Duration};
 
 use crate::fate::Fate;

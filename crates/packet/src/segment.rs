@@ -1,3 +1,5 @@
+//! Segments in fields: what one end point says to the other.
+
 use std::fmt;
 use std::ops::{Add, BitOr, Sub};
 

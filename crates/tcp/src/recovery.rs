@@ -1,4 +1,4 @@
-//! Which segments are lost, and what is sent while repairing: one file a recovery.
+//! Recovery: the segments that are lost, and what is sent while repairing; one file a recovery.
 //!
 //! Recovery never writes cwnd. It says when a loss was found, which segment to send again, and,
 //! given the growth law's window, how far beyond the last acknowledged byte the sender may go:

@@ -16,11 +16,11 @@ use super::check::check_limit;
 use super::cobalt::Taken;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::Waiting;
-use crate::limit::{Limit, QueueUnit};
 use super::tins::Diffserv;
 use crate::ack::Ack;
 use crate::check::{Refusal, check_time, refuse};
 use crate::header::{Header, Headers};
+use crate::limit::{Limit, QueueUnit};
 use crate::packet::Packet;
 
 pub use filter::AckFilter;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::check::check_limit;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::check::{Refusal, check_share, check_time};
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// COBALT (Høiland-Jørgensen, Täht and Morton 2018). Controlled delay drops or marks at the head while the delay stands

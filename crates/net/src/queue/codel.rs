@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::check::check_limit;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::check::{Refusal, check_time};
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// Controlled delay (RFC 8289). Packets are dropped or marked at the head, the faster the longer

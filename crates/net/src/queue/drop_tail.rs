@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::check::check_mark;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::check::{Refusal, refuse};
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// The packet that is dropped where a queue is full.

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::check::{check_limit, check_size, size};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::check::Refusal;
 use crate::counters::Volume;
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// Deficit round robin (Shreedhar and Varghese 1996). One queue a flow and one a cross-traffic source, served in turn by

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::check::check_mark;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::check::Refusal;
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// One queue a flow and one a cross-traffic source, served in turn a packet at a time (with

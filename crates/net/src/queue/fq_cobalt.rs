@@ -10,10 +10,10 @@ use super::cobalt::{CobaltLaw, Control};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use super::fq_codel::{Classify, DEFAULT_QUEUES};
-use crate::limit::Limit;
 use super::turns::{Places, Turns};
 use crate::check::Refusal;
 use crate::counters::Volume;
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// Flow queues under COBALT, served by deficit round robin as in RFC 8290. Where the buffer is full, the longest flow

@@ -11,9 +11,9 @@ use super::check::{check_flow_queues, check_limit, check_size, size};
 use super::codel::{CoDelLaw, Control};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::check::{Refusal, refuse};
 use crate::counters::Volume;
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// The way to a packet's flow queue.

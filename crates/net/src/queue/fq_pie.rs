@@ -9,10 +9,10 @@ use super::check::{check_flow_queues, check_limit, check_size, size};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Room};
 use super::fifo::Waiting;
 use super::fq_codel::{Classify, DEFAULT_QUEUES};
-use crate::limit::Limit;
 use super::pie::{Pie, PieConfig};
 use super::turns::{Places, Turns};
 use crate::check::Refusal;
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// Flow queues under PIE, served by deficit round robin as in RFC 8290. An arrival is dropped or marked with the

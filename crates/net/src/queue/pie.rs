@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::check::{check_limit, check_size, size};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::check::{Refusal, check_share, check_time, refuse};
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// PIE's estimate of the delay.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use crate::bucket::{Bucket, burst};
 use crate::check::{Refusal, refuse};
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// A policer (RFC 2697, RFC 2698) in front of a first-in-first-out queue. Packets for which there are no tokens are

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::check::check_limit;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::Limit;
 use super::tins::Diffserv;
 use crate::check::Refusal;
 use crate::header::{Header, Headers};
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// Strict priority by DSCP. A band is served only while those before it are empty; within a band packets leave in the

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::check::{check_limit, check_size, size};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::limit::{Limit, QueueUnit};
 use crate::check::{Refusal, check_positive_share, refuse};
+use crate::limit::{Limit, QueueUnit};
 use crate::packet::Packet;
 
 /// Random early detection (Floyd and Jacobson 1993). An arrival is dropped or marked with a

@@ -12,9 +12,9 @@ use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room}
 use super::drop_tail::DropEnd;
 use super::fifo::{FifoQueue, Waiting};
 use super::fq_codel::bucket;
-use crate::limit::Limit;
 use crate::check::{Refusal, check_time, refuse};
 use crate::counters::Volume;
+use crate::limit::Limit;
 use crate::packet::Packet;
 
 /// Stochastic fairness queueing (McKenney 1990). A hash leads each flow to a slot; slots are served in turn by bytes.

@@ -13,7 +13,7 @@ mod settings;
 
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use super::contract::{About, Growth, Law, Recoveries, whole_bytes, Wants};
+use super::contract::{About, Growth, Law, Recoveries, Wants, whole_bytes};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,

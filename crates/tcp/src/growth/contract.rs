@@ -25,7 +25,7 @@ impl Delays {
     pub const UNKNOWN: Self = Self { trusted: true, least: None };
 }
 
-/// What a growth law is told of, and how it is treated. It never changes while a law lives.
+/// The events that a growth law is told of, and how it is treated. Nothing of it changes while a law lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "wishes that have nothing to do with another")]
 pub struct Wants {
@@ -60,7 +60,7 @@ impl Wants {
 
 /// A growth law.
 pub trait Growth: Debug + Send {
-    /// What the law is told of. Never changes.
+    /// The events that the law is told of. Never changes.
     fn wants(&self) -> Wants {
         Wants::ACKS
     }

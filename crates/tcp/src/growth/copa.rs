@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use super::bbr::{self, NOMINAL_RTT, pacing_rate};
-use super::contract::{About, Growth, Law, whole_bytes, Wants};
+use super::contract::{About, Growth, Law, Wants, whole_bytes};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep, Why,

@@ -11,7 +11,7 @@
 use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use super::bbr::{Rounds, pacing_rate};
-use super::contract::{About, Growth, Law, Recoveries, whole_bytes, Wants};
+use super::contract::{About, Growth, Law, Recoveries, Wants, whole_bytes};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Signal, SlowStartStep,

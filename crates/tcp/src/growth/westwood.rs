@@ -8,7 +8,7 @@
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::contract::{About, Growth, Law, LawForm, Window, whole_bytes, Wants};
+use super::contract::{About, Growth, Law, LawForm, Wants, Window, whole_bytes};
 use super::variables::variables;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, RttSample, Signal, SlowStartStep};
 use crate::words::{Described, Word};
