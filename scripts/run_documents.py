@@ -49,9 +49,10 @@ Failure = tuple[str, str]
 
 def pages() -> list[Path]:
     """Return the pages, in the order of their names."""
-    # Decisions are dated; what they show is of their day.
+    # Decisions and changes are dated; what they show is of their day.
+    dated = ("decisions", "changes")
     docs = (ROOT / "docs").rglob("*.md")
-    return [ROOT / "README.md", *sorted(page for page in docs if page.parent.name != "decisions")]
+    return [ROOT / "README.md", *sorted(page for page in docs if page.parent.name not in dated)]
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:

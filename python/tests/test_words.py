@@ -133,7 +133,7 @@ def test_sentences_of_documents_have_subjects(
 
 
 def test_pages_that_are_generated_or_dated_are_not_read(tmp_path: Path, script: Script) -> None:
-    for name in ("guides/a.md", "decisions/0001-a.md", "reference/scenario.md"):
+    for name in ("guides/a.md", "decisions/0001-a.md", "changes/0.1.0.md", "reference/scenario.md"):
         page = tmp_path / "docs" / name
         page.parent.mkdir(parents=True)
         page.write_text("It runs. So it ends.\n", encoding="utf-8")
