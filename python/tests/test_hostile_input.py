@@ -133,7 +133,6 @@ LAW = """\
 import random
 import sys
 import ackclock as ac
-from ackclock.cli import unforeseen
 class Law(ac.Growth):
     def on_ack(self, ack):
         {}

@@ -20,7 +20,6 @@ import uvicorn
 from uvicorn.server import ServerState
 
 import ackclock as ac
-from ackclock.cli import tied
 from ackclock.serve import app, patience, reading
 from ackclock.serve.app import Laboratory
 from ackclock.serve.patience import Patient
@@ -231,7 +230,7 @@ sys.exit(1)
 def test_a_sweep_that_says_much_is_not_held_up(
     laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tied, "words", lambda *_: [sys.executable, "-c", TALKING])
+    monkeypatch.setattr("ackclock.serve.sweeps._TIED", (sys.executable, "-c", TALKING))
     laboratory.sweeps.begin("plan.toml", "store")
     (sweep,) = laboratory.sweeps._known.values()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     assert sweep.process.wait(60) == 1

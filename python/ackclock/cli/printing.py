@@ -158,8 +158,11 @@ _LONGEST_LINE = 2000
 def say(text: object) -> None:
     """Print a line on standard error."""
     line = plain(text)
-    end = "…" if len(line) > _LONGEST_LINE else ""
-    print(f"ackclock: {line[:_LONGEST_LINE]}{end}", file=sys.stderr)
+    if len(line) > _LONGEST_LINE:
+        # The end says what was expected in place of the word.
+        half = _LONGEST_LINE // 2
+        line = f"{line[:half]} … {line[-half:]}"
+    print(f"ackclock: {line}", file=sys.stderr)
 
 
 def tell(text: object) -> None:
