@@ -13,6 +13,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.cli import unforeseen
+from ackclock.serve import sweeps
 from support import SMALL, Answer
 
 COMMAND = [sys.executable, "-c", "from ackclock.cli.__main__ import main; main()"]
@@ -215,3 +216,23 @@ def test_nothing_is_said_of_seeds_where_a_law_may_draw(
     assert "every seed" not in answer.out
     file.write_text(PATH.replace("LAW", "reno"), encoding="utf-8")
     assert "every seed gives this run" in ackclock("run", file).out
+
+
+def test_a_module_in_the_folder_is_not_imported(tmp_path: Path) -> None:
+    """A command's own processes look for modules where the command does, and not in the folder."""
+    for name in ("random", "polars", "typer"):
+        trace = f"open({str(tmp_path / 'imported')!r}, 'a').close()\nraise SystemExit(0)\n"
+        (tmp_path / f"{name}.py").write_text(trace, encoding="utf-8")
+    command = [Path(sys.executable).parent / "ackclock", "check-law", "reno", "--stories", "2"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, (tmp_path / "imported").exists()) == (0, False)
+    assert sweeps._TIED[:2] == (sys.executable, "-P")  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_pipe_is_no_plan(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "plan.toml")
+    code, lines = told(tmp_path, "sweep", "plan.toml", "--dry-run")
+    assert (code, lines) == (
+        2,
+        ["ackclock: plan.toml: is no file, expected a plan (.toml or .json)"],
+    )

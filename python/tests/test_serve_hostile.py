@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
 import struct
 import sys
 import threading
@@ -22,6 +23,7 @@ from uvicorn.server import ServerState
 import ackclock as ac
 from ackclock.serve import app, patience, reading
 from ackclock.serve.app import Laboratory
+from ackclock.serve.folder import OutsideError, Served
 from ackclock.serve.patience import Patient
 from ackclock.serve.reading import Readers
 from support import SMALL
@@ -316,3 +318,42 @@ def test_half_a_request_is_not_kept(
     # It comes to an end, whenever that is.
     answer = asyncio.run(hung_on(laboratory, sent))
     assert answer.startswith(answered) if answered else answer == b""
+
+
+def test_connections_without_a_word_do_not_keep_others_out(
+    laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "MOST", 8)
+    config = uvicorn.Config(laboratory.app, lifespan="off", log_level="critical", http=Patient)
+    config.load()
+    state = ServerState()
+
+    async def asked() -> tuple[bytes, list[bytes]]:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: Patient(config, state, {}), "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
+            answer = await reader.readline()
+            # Of 21 connections the oldest 13 are ended: eight are left.
+            ended = await asyncio.gather(
+                *(one.read() for one, _ in silent[:13]), return_exceptions=True
+            )
+            for each in (writer, *(one for _, one in silent)):
+                each.close()
+            return answer, [b"" if isinstance(one, OSError) else one for one in ended]
+
+    answer, ended = asyncio.run(asked())
+    assert answer.startswith(b"HTTP/1.1 422 ")
+    assert ended == [b""] * 13
+
+
+def test_a_name_that_is_no_text_hides_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("", encoding="utf-8")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.toml")).write_text("", encoding="utf-8")
+    served = Served(tmp_path)
+    json.dumps(vars(served.found())).encode()
+    with pytest.raises(OutsideError):
+        served.path("\ud800")

@@ -220,7 +220,7 @@ def run_live(
     folder = None if pcap is None else os.fspath(pcap)
     written = None if programs is None else os.fspath(programs)
     # Wherever it is installed, it need not be on the PATH.
-    ours = [sys.executable, "-m", "ackclock.cli"]
+    ours = [sys.executable, "-P", "-m", "ackclock.cli"]
     try:
         return Run(
             _core.live(

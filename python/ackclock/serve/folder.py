@@ -82,8 +82,10 @@ class Served:
         Raises
         ------
         OutsideError
-            It lies outside, or behind a link.
+            It lies outside, or behind a link; or its name is no text.
         """
+        if not _is_text(name):
+            raise OutsideError("a name that is no text")
         return self._below.path(name)
 
     def folder(self, name: str) -> Path:
@@ -175,7 +177,9 @@ class Served:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if depth >= _DEEPEST:
                 folders.clear()
-            plain = [name for name in sorted(files) if not name.startswith(".")]
+            # A name that is no text cannot be told to a page.
+            folders[:] = [name for name in folders if _is_text(name)]
+            plain = [name for name in sorted(files) if not name.startswith(".") and _is_text(name)]
             sizes = {name: _size(path / name) for name in plain}
             below = "" if path == self.root else path.relative_to(self.root).as_posix()
             yield below, folders, {name: size for name, size in sizes.items() if size is not None}
@@ -202,6 +206,14 @@ class Served:
             return _AXES.search(self._below.read(name, _MOST_TEXT)) is not None
         except (BadInput, OSError):
             return False
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _size(path: Path) -> int | None:

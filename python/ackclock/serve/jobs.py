@@ -272,7 +272,7 @@ class Jobs:
             )
             tell(reached_s=reached_s, part=_core.answer_of(run) if some else None)
 
-        ours = [sys.executable, "-m", "ackclock.cli"]
+        ours = [sys.executable, "-P", "-m", "ackclock.cli"]
         run = _core.live(json.dumps(tree), ackclock=ours, rows=rows)
         report = json.loads(run.live_report or "{}")
         told = {key: report.get(key) for key in ("valid", "doubts", "ports")}

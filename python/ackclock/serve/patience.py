@@ -1,6 +1,7 @@
-"""Connections on which a request is waited for no longer than some time.
+"""Connections on which a request is waited for no longer than some time, and their number.
 
 Half a request that is kept for ever takes a descriptor of the server's, of which it has a thousand.
+Those who open more connections than there may be end the one that has said nothing for longest.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import asyncio
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["MOST_S", "Patient"]
+__all__ = ["MOST", "MOST_S", "Patient"]
 
 #: The seconds within which a request has come as a whole: 10 MB on one machine take a tenth.
 MOST_S = 20.0
+#: The connections at a time.
+MOST = 256
 _LINE = f"the request did not come within {MOST_S:g} s\n".encode()
 _LATE = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\n"
@@ -24,12 +27,15 @@ _LATE = (
 class Patient(H11Protocol):
     """A connection that ends, with a line, when a request does not come."""
 
-    _late: asyncio.TimerHandle | None = None
+    #: The end of its patience; None while no request is waited for.
+    late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request from here on."""
         super().connection_made(transport)
         self._wait()
+        if len(self.connections) > MOST:
+            self._make_room()
 
     def data_received(self, data: bytes) -> None:
         """Wait no more once the request is whole."""
@@ -57,13 +63,21 @@ class Patient(H11Protocol):
             is_awaited = False
         if not is_awaited:
             self._stop()
-        elif self._late is None:
-            self._late = self.loop.call_later(MOST_S, self._end)
+        elif self.late is None:
+            self.late = self.loop.call_later(MOST_S, self._end)
+
+    def _make_room(self) -> None:
+        waiting = [
+            (one.late.when(), id(one), one)
+            for one in self.connections
+            if isinstance(one, Patient) and one.late is not None
+        ]
+        (min(waiting)[2] if waiting else self).transport.abort()
 
     def _stop(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self.late is not None:
+            self.late.cancel()
+            self.late = None
 
     def _end(self) -> None:
         has_begun = self.conn.their_state is h11.SEND_BODY or bool(self.conn.trailing_data[0])

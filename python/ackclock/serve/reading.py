@@ -190,7 +190,13 @@ def _answer(do: Callable[..., Any], given: tuple[object, ...], root: str) -> Any
     except RecursionError:
         return BadInput("this has more within one another than a reader follows")
     except BaseException as error:  # noqa: BLE001 - a panic of a library's is none of Exception's
-        return RuntimeError(f"{type(error).__name__}: {error}")
+        is_of_files = type(error).__module__.startswith("polars.")
+        line = str(error).split("\n", maxsplit=1)[0]
+        return (
+            BadInput(f"the files of the store do not fit what is asked of them: {line}")
+            if is_of_files
+            else RuntimeError(f"{type(error).__name__}: {error}")
+        )
 
 
 def _json(do: Callable[..., object], *given: object) -> bytes:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Sweeps", "check_plan", "expect_runnable"]
 
-#: The words of a command that ends with this server, even if the server is killed.
-_TIED = (sys.executable, "-m", "ackclock.cli.tied")
+#: The words of a command that ends with this server, even if the server is killed. It imports no
+#: module of the folder that it works in (`-P`).
+_TIED = (sys.executable, "-P", "-m", "ackclock.cli.tied")
 #: The sweeps that go on at once: each has all cores.
 _MOST = 2
 _PATIENCE_S = 5.0

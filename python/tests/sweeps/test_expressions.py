@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
+from ackclock.base.errors import BadInput
 from ackclock.sweeps.plans.expressions import Expression, Question
 from ackclock.sweeps.stores.asking import ask
 
@@ -219,3 +220,15 @@ def test_a_question_in_sql_is_answered() -> None:
         {"sender": "it's", "r": 4},
         {"sender": "", "r": 5},
     ]
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 5000, "1e999999", "1e999999*1e999999"])
+def test_a_number_that_no_column_holds_is_refused(number: str) -> None:
+    with pytest.raises(BadInput, match="expected a number of 64 bits"):
+        Expression(f"a > {number}", "where").condition({"a": pl.Int64()})
+
+
+def test_a_condition_that_is_null_is_true_of_no_row() -> None:
+    # DuckDB's `WHERE NULL` gives no row, too.
+    frame = pl.DataFrame({"a": [1, 2]})
+    assert frame.filter(Expression("NULL", "where").condition(frame.schema)).height == 0

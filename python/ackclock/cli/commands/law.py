@@ -116,7 +116,7 @@ def _of_child(words: list[str], name: str, trail: Path) -> dict[str, Any]:
 
 def _run(words: list[str], trail: Path) -> tuple[dict[str, Any] | None, str]:
     """Run this command in a process; return its outcome, or how it ended without one."""
-    ours = [sys.executable, "-m", "ackclock.cli", "check-law", *words, f"--trail={trail}"]
+    ours = [sys.executable, "-P", "-m", "ackclock.cli", "check-law", *words, f"--trail={trail}"]
     with subprocess.Popen(ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         try:
             last, since = b"", time.monotonic()

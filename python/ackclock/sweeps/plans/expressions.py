@@ -102,7 +102,7 @@ class Expression:
             raise BadInput(
                 f'{self._of}: `{self.text}` is no condition, expected one such as "rate_bps" > 1e6'
             )
-        return found.expr
+        return found.expr.cast(pl.Boolean) if found.kind == "null" else found.expr
 
     def counts(self, schema: Mapping[str, pl.DataType]) -> bool:
         """Return True if it has a value where there is no row: it counts, and sums nothing up."""
@@ -458,6 +458,8 @@ class _Reader:
             word.kind == "name" and word.text.upper() in _RESERVED - _CONSTANTS.keys() - {"CASE"}
         ):
             self.refuse("a column, a number or a text")
+        if word.kind == "number" and not _fits(word.text):
+            self.refuse("a number of 64 bits")
         self.at += 1
         if word.kind == "name":
             return self.named(word)
@@ -642,6 +644,12 @@ _TOLD: Mapping[Kind, str] = {
 _TYPES: Mapping[Kind, type[pl.DataType]] = {
     "number": pl.Float64, "text": pl.String, "truth": pl.Boolean, "null": pl.Null,
 }  # fmt: skip
+
+
+def _fits(text: str) -> bool:
+    """Return True of a number that a column can hold: of a longer one it is not read what it is."""
+    number = float(text)
+    return abs(number) < 2.0**63 if text.isdigit() else math.isfinite(number)
 
 
 def _number(value: Decimal | int) -> _Node:

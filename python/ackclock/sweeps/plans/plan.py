@@ -145,6 +145,9 @@ class Plan:
         """
         path = Path(path)
         try:
+            # A pipe would be waited for, and an interrupt meanwhile be lost.
+            if path.exists() and not path.is_file():
+                raise BadInput(f"{path}: is no file, expected a plan (.toml or .json)")
             content = path.read_bytes()
         except FileNotFoundError:
             raise BadInput(f"{path}: no such file, expected a plan (.toml or .json)") from None

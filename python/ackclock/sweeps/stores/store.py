@@ -355,6 +355,8 @@ class Writer(Store):
                 rows = self._read_file(f"{self._folder}/{name}", ["key", "status"])
             except FileNotFoundError:
                 continue
+            if {*rows.dtypes} != {pl.String()}:
+                raise BadInput(f"{self._folder}/{name}: `key` and `status` of a store are texts")
             self._known.add(name)
             if retry:
                 rows = rows.filter(pl.col("status").is_in(FINISHED))
