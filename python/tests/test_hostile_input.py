@@ -236,3 +236,10 @@ def test_a_pipe_is_no_plan(tmp_path: Path) -> None:
         2,
         ["ackclock: plan.toml: is no file, expected a plan (.toml or .json)"],
     )
+
+
+def test_a_law_in_python_that_exits_as_it_is_read_is_at_fault(tmp_path: Path) -> None:
+    (tmp_path / "law.py").write_text("import sys\nsys.exit(0)\n", encoding="utf-8")
+    (tmp_path / "a.toml").write_text(PATH.replace("LAW", "exits"), encoding="utf-8")
+    code, lines = told(tmp_path, "run", "a.toml", "--law", "exits=law.py")
+    assert (code, lines) == (2, ["ackclock: law `exits`: law.py:2: SystemExit: 0"])

@@ -280,7 +280,7 @@ def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:
     sys.modules[module_name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         line = getattr(error, "lineno", None) or _line_in(error, path)
         where = path if line is None else f"{path}:{line}"
         raise BadInput(f"law `{name}`: {where}: {type(error).__name__}: {error}") from error
@@ -303,7 +303,7 @@ def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:
     return next(iter(classes.values()))
 
 
-def _line_in(error: Exception, path: Path) -> int | None:
+def _line_in(error: BaseException, path: Path) -> int | None:
     """Return the line of a file in which an error arose."""
     lines = [
         frame.lineno
