@@ -308,6 +308,6 @@ def _line_in(error: BaseException, path: Path) -> int | None:
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == str(path)
+        if Path(frame.filename) == path.absolute()
     ]
     return lines[-1] if lines else None
