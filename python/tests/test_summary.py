@@ -117,6 +117,22 @@ def test_the_rate_that_was_found_is_told(
     )
 
 
+def test_packets_that_are_lost_behind_the_queue_are_shown(
+    saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
+) -> None:
+    path = {"kind": "path", "rate": "10 Mbit/s", "rtt": "40 ms", "loss": {"every": 100}}
+    table = scenario(topology=path, flow=[{"name": "f", "variant": "cubic"}])
+    printed = json.loads(ackclock("run", saved(table), "--json").out)
+    forward = printed["links"][0]
+    # Every hundredth packet that was sent is lost.
+    assert forward["lost_packets"] == forward["delivered_packets"] // 100 > 0
+    shown = ackclock("run", saved(table)).out
+    assert "lost after" in shown
+    assert f" {forward['lost_packets']} " in shown
+    del path["loss"]
+    assert "lost after" not in ackclock("run", saved(table)).out
+
+
 def test_sums_and_fairness_of_several_flows(
     saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
 ) -> None:

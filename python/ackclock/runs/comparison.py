@@ -55,8 +55,8 @@ METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("cwnd_mean_segments", "cwnd, mean over time", "segments", 1, 1),
     ("slow_start_ends_s", "slow start ends", "s", 1, 3),
     ("slow_start_ends_segments", "cwnd at that time", "segments", 1, 1),
-    ("queue_mean_packets", "queue, mean over time", "packets", 1, 1),
-    ("dropped_packets", "dropped there", "packets", 1, 1),
+    ("queue_mean_packets", "queue of its link, mean over time", "packets", 1, 1),
+    ("dropped_packets", "dropped at its link, of all flows", "packets", 1, 1),
 )
 
 #: The name of the rows that are about all flows together.

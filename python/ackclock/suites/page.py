@@ -42,10 +42,7 @@ def build(found: SuiteResult) -> blocks.Page:
         title=f"Suite {found.suite.key}: {', '.join(found.variants)}",
         subtitle=html.escape(found.suite.title),
         citation=html.escape(found.suite.source),
-        banner="Fewer cases, shorter and fewer runs. A verdict may differ from that of the full "
-        "suite."
-        if found.quick
-        else "",
+        banner=_banner(found),
         lead=(
             blocks.Prose(
                 f"Of the cases of {html.escape(', '.join(found.variants))}: {told}. A limit is "
@@ -82,6 +79,17 @@ def _command(found: SuiteResult, case: str | None = None) -> str:
     words += [] if found.seeds is None else ["--seeds", str(found.seeds)]
     words += [part for law in found.laws for part in ("--law", law)]
     return html.escape(f"{shlex.join(words)} --out DIR")
+
+
+def _banner(found: SuiteResult) -> str:
+    """Return what the page says of a result that is quick; empty for another."""
+    if found.suite.key == "quick":
+        return "Cases of other suites, shorter and fewer runs. A verdict there may differ."
+    if found.quick:
+        return (
+            "Fewer cases, shorter and fewer runs. A verdict may differ from that of the full suite."
+        )
+    return ""
 
 
 def _matrix(found: SuiteResult, senders: tuple[str, ...]) -> blocks.Sheet:

@@ -58,6 +58,7 @@ _LINKS = (
     _Shown("utilisation", "used (%)", 1e2, 1),
     _Shown("offered_packets", "offered"),
     _Shown("dropped_packets", "dropped"),
+    _Shown("lost_packets", "lost after", always=False),
     _Shown("marked_packets", "marked", always=False),
     _Shown("queue_delay_mean_s", "wait (ms)", 1e3, 2),
     _Shown("queue_delay_p99_s", "p99 (ms)", 1e3, 2),
