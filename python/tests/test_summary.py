@@ -117,6 +117,21 @@ def test_the_rate_that_was_found_is_told(
     )
 
 
+def test_a_queue_that_was_seen_by_arrivals_alone_has_no_mean(
+    saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
+) -> None:
+    # An on-off source of half of the rate: the queue is empty for most of the time, and each
+    # arrival finds at least itself there.
+    flow = {"name": "f", "variant": "cubic", "app": {"kind": "bulk", "size": "100 kB"}}
+    for every, has_mean in (("change", False), ("10 ms", True)):
+        probe = {"link": "bottleneck", "every": every}
+        file = saved(scenario(flow=[flow], probe=[probe]))
+        (row,) = json.loads(ackclock("run", file, "--json").out)["probes"]
+        assert ("queue_mean_packets" in row) is has_mean
+        assert row["queue_most_packets"] >= 1
+        assert ("queue mean over time" in ackclock("run", file).out) is has_mean
+
+
 def test_packets_that_are_lost_behind_the_queue_are_shown(
     saved: Callable[[dict[str, Any]], Path], ackclock: Callable[..., Answer]
 ) -> None:

@@ -67,7 +67,7 @@ def summarise(run: Run) -> dict[str, Any]:
         "transfers": _transfers(objects),
         "pages": _pages(run),
         "videos": [{"name": row["flow"]} | _but(row, "flow") for row in run.rows("videos")],
-        "probes": _probes(run),
+        "probes": _probes(run, table.get("probe", ())),
         "searched": _searched(table.get("traffic", ()), whole["links"]),
         "flow_events": run.rows("flow_events"),
         "measures": {measure: of(measure) for measure in measures if measure != "run"},
@@ -247,8 +247,13 @@ def _pages(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _probes(run: Run) -> list[dict[str, Any]]:
-    """Return a row a flow, or a direction of a link, that was recorded."""
+def _probes(run: Run, asked: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return a row a flow, or a direction of a link, that was recorded.
+
+    A link that was looked at as packets came to it has no mean over time: nobody looked as they
+    left, nor while none came.
+    """
+    at_arrivals = {one.get("link") for one in asked if one.get("every", "change") == "change"}
     flow = ("cwnd_segments", "ssthresh_segments", "srtt_s", "in_flight_segments")
     link = ("queue_packets", "queue_bytes")
     rows: list[dict[str, Any]] = []
@@ -261,7 +266,10 @@ def _probes(run: Run) -> list[dict[str, Any]]:
             for direction in dict.fromkeys(both["direction"]):
                 here = [way == direction for way in both["direction"]]
                 of = {key: list(compress(values, here)) for key, values in both.items()}
-                rows.append({"link": name, "direction": direction, **_samples(of, link)})
+                told = _samples(of, link)
+                if name in at_arrivals:
+                    told = {key: value for key, value in told.items() if "_mean_" not in key}
+                rows.append({"link": name, "direction": direction, **told})
     return rows
 
 
