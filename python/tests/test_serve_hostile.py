@@ -357,3 +357,19 @@ def test_a_name_that_is_no_text_hides_nothing_else(tmp_path: Path) -> None:
     json.dumps(vars(served.found())).encode()
     with pytest.raises(OutsideError):
         served.path("\ud800")
+
+
+def test_a_file_is_closed_with_a_reader_that_goes_early(tmp_path: Path) -> None:
+    (tmp_path / "big.bin").write_bytes(bytes(10_000_000))
+    file = (tmp_path / "big.bin").open("rb")
+    answer = app._Pieces(file, "application/octet-stream", {})  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+    async def receive() -> dict[str, str]:
+        return {"type": "http.disconnect"}
+
+    async def send(_: object) -> None:
+        # The reader takes nothing, and goes.
+        await asyncio.sleep(0)
+
+    asyncio.run(answer({"type": "http", "method": "GET"}, receive, send))  # type: ignore[arg-type]
+    assert file.closed

@@ -14,7 +14,7 @@ import mimetypes
 import os
 import threading
 import traceback
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -25,6 +25,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
 import ackclock
@@ -304,13 +305,25 @@ class Laboratory:
             "content-security-policy": POLICY_OF_FILES,
             "content-length": str(os.fstat(file.fileno()).st_size),
         }
-        return StreamingResponse(_pieces(file), media_type=kind or _BYTES, headers=headers)
+        return _Pieces(file, kind or _BYTES, headers)
+
+
+class _Pieces(StreamingResponse):
+    """A file in pieces, which is closed with the answer, though its reader goes early."""
+
+    def __init__(self, file: BinaryIO, kind: str, headers: Mapping[str, str]) -> None:
+        super().__init__(_pieces(file), media_type=kind, headers=headers)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, and close the file."""
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(_PIECE_BYTES):
-            yield piece
+    while piece := file.read(_PIECE_BYTES):
+        yield piece
 
 
 async def _tell(socket: WebSocket, job: Job, begin: int) -> None:

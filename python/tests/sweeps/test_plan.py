@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,7 @@ def test_an_example_can_be_run_and_says_where_it_is_explained(path: Path) -> Non
         ({"axes": {"flow.a.varient": ["cubic"]}}, "did you mean `variant`"),
         ({"axes": {"flow.a.variant": ["cubic", "cubc"]}}, "axes.flow.a.variant: "),
         ({"axes": {"rtt": []}}, "axes.rtt: expected a list of one value or more"),
+        ({"axes": {"rtt": [math.nan]}}, "axes.rtt: found nan, expected a finite number"),
         ({"axes": {"rtt": {"from": "1 ms", "to": "1 s", "cuont": 3}}}, "did you mean `count`"),
         (
             {"axes": {"rtt": {"from": "1 ms", "to": "1 Mbit/s", "count": 3}}},

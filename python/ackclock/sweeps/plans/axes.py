@@ -218,6 +218,9 @@ def _of_values(name: str, keys: tuple[str, ...], values: object, where: str) -> 
     if not isinstance(values, list | tuple) or not values:
         raise BadInput(f"{where}: expected a list of one value or more")
     found = list(cast("Sequence[Any]", values))
+    for each in found:
+        if isinstance(each, float) and not math.isfinite(each):
+            raise BadInput(f"{where}: found {each}, expected a finite number")
     if all(isinstance(each, str | int | float | bool) for each in found):
         labels = tuple(cast("Sequence[Label]", found))
         _expect_distinct(labels, where)
