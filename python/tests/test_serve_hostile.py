@@ -219,6 +219,26 @@ def test_others_are_answered_while_readers_are_busy(
     assert came[2:] == ["/api/folder 422"] * 3
 
 
+def test_captures_leave_readers_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = threading.Event()
+
+    def do(_: Readers, what: str, __: tuple[object, ...]) -> str:
+        if what == "folder":
+            listed.set()
+        # A capture is done once the folder has been listed, and no reader would be left for that.
+        return what if listed.wait(60) else "late"
+
+    monkeypatch.setattr(Readers, "_do", do)
+    readers = Readers(tmp_path)
+
+    async def every() -> list[str]:
+        captures = [readers.do("segments", f"{n}.pcapng") for n in range(3)]
+        return await asyncio.gather(*captures, readers.do("folder"))
+
+    assert asyncio.run(every()) == [*["segments"] * 3, "folder"]
+    readers.stop()
+
+
 #: A sweep that says more than a pipe holds, 64 kB, and then why it ends.
 TALKING = """
 import sys

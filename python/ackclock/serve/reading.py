@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -60,6 +60,8 @@ class Readers:
             self._free.put(reader)
         self._pool = ThreadPoolExecutor(_READERS, thread_name_prefix="read")
         self._waiting = 0
+        # A capture may take a reader for all of its time: captures wait for one another.
+        self._turns = {"segments": asyncio.Semaphore()}
 
     async def do(self, what: str, *given: object) -> Any:
         """Return the answer of a reader to one of the words of :func:`work`.
@@ -76,7 +78,8 @@ class Readers:
         self._waiting += 1
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self._do, what, given)
+            async with self._turns.get(what, nullcontext()):
+                return await loop.run_in_executor(self._pool, self._do, what, given)
         finally:
             self._waiting -= 1
 
