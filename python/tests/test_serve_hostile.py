@@ -357,7 +357,7 @@ def test_connections_without_a_word_do_not_keep_others_out(
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
             answer = await reader.readline()
-            # Of 21 connections the oldest 13 are ended: eight are left.
+            # The oldest 13 of 21 connections are ended: eight are left.
             ended = await asyncio.gather(
                 *(one.read() for one, _ in silent[:13]), return_exceptions=True
             )

@@ -161,7 +161,7 @@ class _Reader:
 
 def work(number: int, root: str) -> None:
     """Answer what comes through a pipe, until its other end is gone."""
-    # What is loaded takes address space, and little memory.
+    # Loaded libraries take address space, and little memory.
     resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     threading.Thread(target=_end_with_the_server, daemon=True).start()

@@ -78,7 +78,7 @@ def test_a_footer_tells_the_memory(tmp_path: Path) -> None:
     assert (tmp_path / "bomb.parquet").stat().st_size < 100_000
     with (tmp_path / "bomb.parquet").open("rb") as file:
         assert 16 * 10**7 <= read_bytes_of(file, "bomb") < 17 * 10**7
-        # What reads it begins at its beginning.
+        # The reader begins at its beginning.
         assert file.tell() == 0
 
 

@@ -7,8 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import ackclock as ac
+from ackclock.base.errors import BadInput
 from ackclock.report.tables import parquet
+from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.stores.store import Store
+from sweeps.plans import plan
 
 #: Statuses of one cell in two parts, and the part whose row counts: one that came to its end, and
 #: of two equal ones the first in the order of their names.
@@ -65,3 +69,12 @@ def test_a_table_of_a_part_without_its_cells_is_none(tmp_path: Path) -> None:
     table = store.table("links")
     assert table is not None
     assert table["row"].to_list() == [10, 11]
+
+
+def test_a_part_of_other_columns_is_refused(tmp_path: Path) -> None:
+    ac.sweep(Plan.from_dict(plan()), tmp_path)
+    (folder,) = (tmp_path / "cells").iterdir()
+    part = parquet(pl.DataFrame({"key": [["k"]], "status": ["ok"]}), {})
+    (folder / "part-9.parquet").write_bytes(part)
+    with pytest.raises(BadInput, match="`key` and `status` of a store are texts"):
+        ac.sweep(Plan.from_dict(plan()), tmp_path)

@@ -138,7 +138,7 @@ fn messages_come_with_what_the_kernel_says_of_them() {
     }
     let empty = "+0 recvmsg(4, {msg_name(...)=..., msg_iov(1)=[{...,0}], msg_flags=MSG_ERRQUEUE,
             msg_control=[]}, MSG_ERRQUEUE) = -1 EAGAIN (Resource temporarily unavailable)";
-    // Of 1000 bytes 600 are left (TCP_INQ).
+    // TCP_INQ tells 600 bytes: 400 of 1000 were read.
     let unread = "+0 setsockopt(4, SOL_TCP, TCP_INQ, [1], 4) = 0
         +.01 < P. 1:1001(1000) ack 1 win 65535
         +0 > . 1:1(0) ack 1001
