@@ -18,11 +18,11 @@ use crate::counters::{Counters, SourceCounters, Volume};
 use crate::fate::Fate;
 use crate::header::Header;
 use crate::packet::Packet;
-use crate::parts::aggregation::Aggregation;
+use crate::parts::Installed;
 use crate::parts::channel::Channel;
 use crate::parts::delay::DelayHistogram;
 use crate::parts::hazards::Hazards;
-use crate::parts::impairments::{Arrival, Impairments};
+use crate::parts::impairments::Arrival;
 use crate::parts::loss::Loss;
 use crate::parts::thinning::Thinning;
 use crate::queue::{
@@ -64,28 +64,14 @@ pub struct LinkParts {
     pub losses: Stream,
     /// Draws of the queueing discipline.
     pub queue: Stream,
-    /// Impairments of packets that are not lost.
-    pub impairments: Option<Impairments>,
-    /// A channel in place of a constant rate, of which the settings have the mean.
-    pub channel: Option<Channel>,
-    /// The rule by which packets leave in frames. Departures of such a link are events.
-    pub aggregation: Option<Aggregation>,
-    /// Thinning of ACKs in front of the queue. Departures of such a link are events.
-    pub thinning: Option<Thinning>,
+    /// The parts beyond those.
+    pub installed: Installed,
 }
 
 impl LinkParts {
     /// A link of a constant rate without impairments, whose losses are drawn from `losses`.
     pub fn new(config: LinkConfig, losses: Stream) -> Self {
-        Self {
-            config,
-            losses,
-            queue: Stream::new(0, "queue"),
-            impairments: None,
-            channel: None,
-            aggregation: None,
-            thinning: None,
-        }
+        Self { config, losses, queue: Stream::new(0, "queue"), installed: Installed::default() }
     }
 }
 
@@ -195,8 +181,8 @@ pub struct Link {
 impl Link {
     /// An idle link.
     pub fn new(parts: LinkParts) -> Self {
-        let LinkParts { config, losses, queue, impairments, channel, aggregation, thinning } =
-            parts;
+        let LinkParts { config, losses, queue, installed } = parts;
+        let Installed { impairments, channel, aggregation, thinning } = installed;
         debug_assert!(
             (aggregation.is_none() && thinning.is_none()) || !config.discipline.knows_departures(),
             "packets that wait for others have no departure that is known as they come"

@@ -170,15 +170,8 @@ fn refuse_what_no_form_knows(scenario: &Scenario, flows: &[FlowPath]) -> Result<
             return Err(refuse(&format!("{key}.app"), message));
         }
         for link in flow.there.iter().chain(&flow.back) {
-            if link.rate.is_none() {
-                let message = format!("no closed form has the channel of link `{}`", link.name);
-                return Err(refuse("topology", &message));
-            }
-            if link.is_impaired {
-                let message = format!(
-                    "no closed form has the reordered, duplicated or corrupted packets of link `{}`",
-                    link.name
-                );
+            if let Some(part) = link.varies_by {
+                let message = format!("no closed form has the `{part}` of link `{}`", link.name);
                 return Err(refuse("topology", &message));
             }
         }
