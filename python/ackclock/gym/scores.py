@@ -107,8 +107,7 @@ def _run(name: str, env: VectorEnv, policy: BatchPolicy, seed: int) -> Score:
     counts = np.zeros(env.num_envs)
     sums = {"throughput_bps": 0.0, "rtt_mean_s": 0.0, "loss": 0.0}
     while goes_on.any():
-        actions = np.asarray(policy(observations), np.float32).reshape(env.num_envs, 1)
-        observations, reward, _, truncated, info = env.step(actions)
+        observations, reward, _, truncated, info = env.step(policy(observations))
         rewards[goes_on] += reward[goes_on]
         counts[goes_on] += 1
         for key in sums:
