@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
 from ackclock.base.errors import BadInput, MissingPackageError
-from ackclock.base.estimates import estimate
+from ackclock.base.estimates import estimate, with_interval
 from ackclock.base.extras import needed
 from ackclock.base.shown import html_table
 from ackclock.base.words import SUBSTRATES, Substrate
@@ -86,14 +86,14 @@ class Value:
         """Return the mean and its interval; a dash where there is none."""
         if not math.isfinite(self.mean):
             return "–"
-        return f"{self.mean:.6g}" + ("" if self.ci is None else f" ± {self.ci:.2g}")
+        return f"{self.mean:.6g}" + (f" ± {self.ci:.2g}" if self.ci else "")
 
     def shown(self, factor: float, digits: int) -> str:
         """Return the mean and its interval, times a factor; a dash where there is none."""
         if not math.isfinite(self.mean):
             return "–"
-        ci = "" if self.ci is None else f" ± {self.ci * factor:.{digits}f}"
-        return f"{self.mean * factor:.{digits}f}{ci}"
+        ci = None if self.ci is None else self.ci * factor
+        return with_interval(self.mean * factor, ci, digits)
 
 
 @dataclass(frozen=True)
@@ -323,10 +323,7 @@ def _html(found: Comparison) -> str:
         name, unit, factor, digits = shown[row["metric"]]
         cells = {"flow": row["flow"], " ": f"{name} ({unit})" if unit else name}
         for title in found.columns:
-            value = row[title]
-            ci = "" if value.ci is None else f" ± {value.ci * factor:.{digits}f}"
-            known = math.isfinite(value.mean)
-            cells[title] = f"{value.mean * factor:.{digits}f}{ci}" if known else "–"
+            cells[title] = row[title].shown(factor, digits)
         table.append(cells)
     shown_table = html_table(table, ["flow", " ", *found.columns], total=len(rows))
     try:
