@@ -134,7 +134,7 @@ pub struct FlowRow {
     pub arrived_packets: u64,
     /// Their bytes, headers included.
     pub arrived_bytes: u64,
-    /// Data segments sent, retransmissions included.
+    /// Segments with data sent, retransmissions included; neither SYNs nor FINs alone.
     pub segments_sent: u64,
     /// Data segments sent again.
     pub segments_retransmitted: u64,
