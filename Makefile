@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CARGO_TERM_COLOR ?= auto
 
 # The modules that tables declare in macros, where rustfmt does not look.
-TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs)) $(wildcard crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
+TABLED := $(wildcard crates/laws/src/growth/*.rs crates/laws/src/idle/*.rs crates/laws/src/start/*.rs crates/tcp/src/recovery/*.rs crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*')
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -name THIRD-PARTY-NOTICES)
@@ -155,6 +155,7 @@ lint-code: .venv/.dev build ## The checks that compile: Clippy, the documents of
 	cargo clippy --workspace --all-targets --locked $(LOADER) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(LOADER)
 	$(BIN)/python scripts/generate_scenario.py --check
+	$(BIN)/python scripts/generate_tables.py --check
 	$(BIN)/basedpyright
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 
@@ -213,8 +214,9 @@ bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if 
 	dist/.venv/bin/ackclock bench --peers
 
 .PHONY: generate
-generate: .venv/.dev build ## Generate the classes of python/ackclock/scenario from the schema
+generate: .venv/.dev build ## Generate what follows from the schema and from the tables of a run
 	$(BIN)/python scripts/generate_scenario.py
+	$(BIN)/python scripts/generate_tables.py
 
 .PHONY: docs
 docs: build ## Generate docs/reference, and docs/images from the reports in report/
@@ -239,13 +241,14 @@ format: .venv/.dev ## Rewrite the sources in the house's format
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-.PHONY: new-law new-queue new-app new-study
+.PHONY: new-law new-queue new-app new-study new-column
 new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
 new-queue: ## Begin a queueing discipline with its test, its page and its line
 new-app: ## Begin an application with its test, its page and its line
 new-study: ## Begin a study with its test and its page
-new-law new-queue new-app new-study:
-	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME)
+new-column: ## Begin a column of a table of runs: make new-column TABLE=links NAME=probe_packets
+new-law new-queue new-app new-study new-column:
+	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME) $(if $(TABLE),--table $(TABLE))
 
 .PHONY: lock
 lock: ## Pin the newest versions in requirements/

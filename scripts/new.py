@@ -5,6 +5,7 @@
 ``new.py queue NAME`` makes a queueing discipline that works: it drops packets that waited too long.
 ``new.py app NAME`` makes an application that works: it sends a message each interval.
 ``new.py study NAME`` makes a study that runs: the utilisation of a link over its buffer.
+``new.py column NAME --table TABLE`` adds a column of a run's table: a count that is 0 in each row.
 
 The beginnings stand in ``scripts/new``. The new name takes the place of ``probe`` in them.
 """
@@ -59,9 +60,9 @@ def add_line(path: Path, head: str, line: str) -> Path:
 
 def write_law(root: Path, name: str) -> list[Path]:
     """Write the growth law ``name``; return the files that are new or changed."""
-    files = {f"crates/tcp/src/growth/{name}.rs": "law.rs", f"docs/algorithms/{name}.md": "law.md"}
+    files = {f"crates/laws/src/growth/{name}.rs": "law.rs", f"docs/algorithms/{name}.md": "law.md"}
     written = write(root, files, name)
-    table = root / "crates/tcp/src/growth.rs"
+    table = root / "crates/laws/src/growth.rs"
     return [*written, add_line(table, "laws! {", f"    {name}::{type_of(name)},")]
 
 
@@ -104,6 +105,27 @@ def _list_study(root: Path, name: str) -> Path:
     return path
 
 
+def write_column(root: Path, name: str, table: str) -> list[Path]:
+    """Add the column ``name`` to a table of runs; return the file that is changed."""
+    path = root / "crates/results/src/table.rs"
+    text = path.read_text(encoding="utf-8")
+    block = re.compile(
+        rf"Columns::new\(runs, cells, (?P<rows>\|run\| [^=]*)\) =>\n(?:(?! +\.table).*\n)*?"
+        rf"(?P<end>    \}}\n    \.table\(\"{table}\"\))"
+    )
+    found = block.search(text)
+    if found is None:
+        known = ", ".join(re.findall(r'\.table\("(\w+)"\)', text))
+        message = f"`{table}` is no table of a run; expected one of {known}"
+        raise SystemExit(message)
+    rows = found["rows"].partition("| ")[2]
+    values = f"runs.iter().flat_map(|run| vec![0; {rows}])"
+    line = f'        count "{name}" ("count") "TODO.": {values};\n'
+    at = found.start("end")
+    path.write_text(f"{text[:at]}{line}{text[at:]}", encoding="utf-8")
+    return [path]
+
+
 #: The kinds of things that can be made, by their words.
 KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
     "app": write_app,
@@ -116,13 +138,19 @@ KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
 def main(arguments: list[str] | None = None) -> int:
     """Write what the command line asks for, and say which files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("kind", choices=sorted([*KINDS, "column"]))
     parser.add_argument("name")
+    parser.add_argument("--table", default="flows")
     parser.add_argument("--root", type=Path, default=ROOT)
     asked = parser.parse_args(arguments)
-    if not re.fullmatch(r"[a-z][a-z0-9]*", asked.name):
+    letters = "[a-z0-9_]*" if asked.kind == "column" else "[a-z0-9]*"
+    if not re.fullmatch(rf"[a-z]{letters}", asked.name):
         parser.error("NAME is a word of small letters and digits, such as `probe`")
-    for path in KINDS[asked.kind](asked.root, asked.name):
+    if asked.kind == "column":
+        written = write_column(asked.root, asked.name, asked.table)
+    else:
+        written = KINDS[asked.kind](asked.root, asked.name)
+    for path in written:
         print(path.relative_to(asked.root))
     return 0
 
