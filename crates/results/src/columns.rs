@@ -19,11 +19,11 @@ pub struct Table {
     pub name: &'static str,
     /// The columns.
     pub batch: RecordBatch,
-    /// What each column is, in the order of the columns.
+    /// The description of each column, in their order.
     pub about: Vec<Column>,
 }
 
-/// What a column is.
+/// The description of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The name, with its unit at the end.
@@ -42,14 +42,14 @@ impl From<&'static str> for Column {
     }
 }
 
-/// Of a column that is never null: name, unit, meaning.
+/// A column that is never null: name, unit, meaning.
 impl From<(&'static str, &'static str, &'static str)> for Column {
     fn from((name, unit, meaning): (&'static str, &'static str, &'static str)) -> Self {
         Self { name, unit, null: "", meaning }
     }
 }
 
-/// Of a column that may be null: name, unit, when it is null, meaning.
+/// A column that may be null: name, unit, when it is null, meaning.
 impl From<(&'static str, &'static str, &'static str, &'static str)> for Column {
     fn from(
         (name, unit, null, meaning): (&'static str, &'static str, &'static str, &'static str),
