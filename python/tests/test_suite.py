@@ -18,7 +18,7 @@ from ackclock.cli.app import app
 from ackclock.suites import KEYS, suite_of
 from ackclock.suites.c4.suite import SPECS, limit_s
 from ackclock.suites.framework.case import Case, Limit, Outcome
-from ackclock.suites.framework.cells import judged
+from ackclock.suites.framework.cells import Cell, judged
 from ackclock.suites.framework.history import History
 from ackclock.suites.framework.kept import Kept
 from ackclock.suites.framework.paths import Member, Way
@@ -284,6 +284,40 @@ def test_a_sender_that_no_case_takes_leaves_the_others_running() -> None:
         run_suite("quick", ["xcp"], cases=["alone"])
     with pytest.raises(ac.BadInput, match="did you mean `cubic`"):
         run_suite("quick", ["cubic", "cubicc"], cases=["alone"])
+
+
+def test_a_part_of_a_suite_is_cited_as_a_part() -> None:
+    suite = suite_of("fairness")
+    cases = suite.cases(True)
+    whole = tuple(Cell(case, "cubic", (), 0.0, None, 0.0, 1.0, "pass") for case in cases)
+    found = SuiteResult(suite, ("cubic",), (), True, whole, {}, "0123456789")
+    assert "{Suite fairness, quick: cubic}" in found.bibtex()
+    assert ", digest of scenarios and rules 0123456789}" in found.bibtex()
+    part = dataclasses.replace(found, cells=whole[:1], seeds=2)
+    of = f"{cases[0].key} of its {len(cases)} cases"
+    assert f"{{Suite fairness, quick, {of}, 2 seeds: cubic}}" in part.bibtex()
+
+
+def test_senders_that_differ_are_told_with_the_cases_in_which_they_do() -> None:
+    # Only in `one` a sender has no parts of today: they are told, and where.
+    def alone(variant: str) -> ac.Scenario:
+        return ac.Scenario(
+            ac.path("8 Mbit/s", "40 ms"), [ac.Flow(variant, name="a")], duration="1 s"
+        )
+
+    names = [("one", "cubic"), ("one", "newreno"), ("two", "cubic"), ("two", "bbr")]
+    scenarios = {(case, variant): alone(variant) for case, variant in names}
+    suite = suite_of("fairness")
+    found = SuiteResult(suite, ("cubic",), (), True, (), scenarios, "")
+    (note,) = found.notes
+    assert note == (
+        "in one of 2 cases the senders differ in more than their laws: recovery rack (cubic), "
+        "partialack (newreno); first window iw10 (cubic), rfc3390 (newreno); write "
+        "`newreno+modern` for the parts of today, or name the part in each sender"
+    )
+    # Nobody compares senders of different cases.
+    del scenarios["one", "cubic"]
+    assert dataclasses.replace(found, scenarios=scenarios).notes == ()
 
 
 def test_a_card_has_the_whole_command_that_runs_it_again() -> None:

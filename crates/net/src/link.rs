@@ -150,6 +150,28 @@ impl Wire {
     }
 }
 
+/// The most that a policer, and the rate behind it, let pass.
+#[derive(Clone, Copy, Debug)]
+struct Passable {
+    policed: Rate,
+    /// By `since`, in bits times 10^9; and the rate from then on, in bits per second.
+    so_far: u128,
+    since: Instant,
+    bps: u64,
+}
+
+impl Passable {
+    fn by(&self, now: Instant) -> u128 {
+        self.so_far + u128::from(now.since(self.since).as_nanos()) * u128::from(self.bps)
+    }
+
+    /// The wire has another rate from now on, or none.
+    fn set_rate(&mut self, now: Instant, rate: Option<Rate>) {
+        let bps = rate.map_or(0, |rate| rate.min(self.policed).as_bps());
+        *self = Self { so_far: self.by(now), since: now, bps, ..*self };
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -176,6 +198,7 @@ pub struct Link {
     sources: Vec<SourceCounters>,
     /// The rest of the packet whose transmission a rate of zero interrupted, in bits times 10^9.
     halted: Option<u128>,
+    passable: Option<Box<Passable>>,
 }
 
 impl Link {
@@ -188,6 +211,11 @@ impl Link {
             "packets that wait for others have no departure that is known as they come"
         );
         let queue = Scheduled::new(&config.discipline, config.rate, queue);
+        let passable = config.discipline.passes().map(|policed| {
+            // A channel has a capacity of its own.
+            let bps = if channel.is_some() { policed } else { policed.min(config.rate) }.as_bps();
+            Box::new(Passable { policed, so_far: 0, since: Instant::START, bps })
+        });
         Self {
             delay: config.delay,
             limit: config.limit,
@@ -213,13 +241,20 @@ impl Link {
             delays: DelayHistogram::default(),
             sources: Vec::new(),
             halted: None,
+            passable,
         }
     }
 
     /// An idle link behind a visitor's queue, whose room is that of the settings.
     pub fn behind(queue: Box<dyn OwnQueue>, parts: LinkParts) -> Self {
         let queue = Queue::Scheduled(Box::new(Scheduled::visiting(queue)));
-        Self { queue, discipline_marks: true, filters_acks: false, ..Self::new(parts) }
+        Self {
+            queue,
+            discipline_marks: true,
+            filters_acks: false,
+            passable: None,
+            ..Self::new(parts)
+        }
     }
 
     /// True if departures are known as packets come: [`offer`](Self::offer) never says that a packet waits.
@@ -475,6 +510,7 @@ impl Link {
             queued: self.held(),
             busy: counted.busy.saturating_sub(busy_until.since(now)),
             capacity: self.wire.channel.as_ref().and_then(|channel| channel.capacity(now)),
+            passable: self.passable.as_ref().map(|passable| passable.by(now)),
             ..counted
         }
     }

@@ -168,9 +168,12 @@ fn flows(runs: &[Run], cells: bool) -> Table {
             "Packets with data that reached the receiver, retransmissions and copies included.":
             rows().map(|row| row.arrived_packets);
         count "arrived_bytes" ("B") "Their bytes, headers included.": rows().map(|row| row.arrived_bytes);
-        count "segments_sent" ("segments") "Data segments sent, retransmissions included.":
+        count "segments_sent" ("segments")
+            "Segments with data sent, retransmissions included; neither SYNs nor FINs alone (the kernel's \
+             `tcpi_data_segs_out`).":
             rows().map(|row| row.segments_sent);
-        count "segments_retransmitted" ("segments") "Data segments that were retransmitted.":
+        count "segments_retransmitted" ("segments")
+            "Segments that were retransmitted, a FIN alone included (`tcpi_total_retrans`).":
             rows().map(|row| row.segments_retransmitted);
         count "checksum_errors" ("packets") "Packets that either end discarded because a bit was flipped on the way.":
             rows().map(|row| row.checksum_errors);
@@ -230,8 +233,9 @@ fn links(runs: &[Run], cells: bool) -> Table {
         text "direction" ("text") "`forward` or `reverse`.": rows().map(|row| row.direction);
         number "duration_s" ("s") "The length of the window.": rows().map(|row| row.duration_s);
         number "utilisation" ("share")
-            "The share of time in which the link was sending, from 0 to 1. The channels `trace`, `rates` and \
-             `cellular` have delivered bits over those that they could have carried.":
+            "The share of time in which the link was sending, from 0 to 1. The channels `trace`, `rates`, `cellular` \
+             and `shaper`, and the queue `policer`, have delivered bits over those that they could have carried in the \
+             long run: of tokens that is their rate, and not the wire's behind them.":
             rows().map(|row| row.utilisation);
         count "offered_packets" ("packets") "Packets that came to the queue.": rows().map(|row| row.offered_packets);
         count "offered_bytes" ("B") "Their bytes.": rows().map(|row| row.offered_bytes);

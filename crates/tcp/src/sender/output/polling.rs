@@ -188,6 +188,7 @@ impl Sender {
         }
         flight.on_sent(&SentSegment { now, start: data.seq, len, again });
         stats.segments_sent += 1;
+        stats.fins_alone += u64::from(data.len == Bytes::ZERO);
         if again {
             stats.segments_retransmitted += 1;
             stats.retransmitted_bytes += len.get();
