@@ -344,11 +344,13 @@ def test_connections_without_a_word_do_not_keep_others_out(
     laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patience, "MOST", 8)
+    # No connection ends because it has waited.
+    monkeypatch.setattr(patience, "MOST_S", 1e6)
     config = uvicorn.Config(laboratory.app, lifespan="off", log_level="critical", http=Patient)
     config.load()
     state = ServerState()
 
-    async def asked() -> tuple[bytes, list[bytes]]:
+    async def asked() -> tuple[bytes, list[bytes | BaseException], int]:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: Patient(config, state, {}), "127.0.0.1", 0)
         async with server:
@@ -358,16 +360,35 @@ def test_connections_without_a_word_do_not_keep_others_out(
             writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
             answer = await reader.readline()
             # The oldest 13 of 21 connections are ended: eight are left.
-            ended = await asyncio.gather(
-                *(one.read() for one, _ in silent[:13]), return_exceptions=True
-            )
+            reads = (one.read() for one, _ in silent[:13])
+            ends = asyncio.gather(*reads, return_exceptions=True)
+            ended = await asyncio.wait_for(ends, 60)
+            left = len(state.connections)
             for each in (writer, *(one for _, one in silent)):
                 each.close()
-            return answer, [b"" if isinstance(one, OSError) else one for one in ended]
+            return answer, [one for one in ended if one and not isinstance(one, OSError)], left
 
-    answer, ended = asyncio.run(asked())
+    answer, said, left = asyncio.run(asked())
     assert answer.startswith(b"HTTP/1.1 422 ")
-    assert ended == [b""] * 13
+    assert (said, left) == ([], 8)
+
+
+@pytest.mark.parametrize("path", ["/api/state", "/api/text?path=small.toml", "FILE"])
+def test_what_is_read_has_a_head(laboratory: Laboratory, path: str) -> None:
+    files = json.loads(got(laboratory, "/api/state").text)["files"]
+    path = f"{files}small.toml" if path == "FILE" else path
+    head = f"{path} HTTP/1.1\r\nHost: 127.0.0.1:80\r\nX-Ackclock-Token: a-token\r\n"
+    answers = [
+        asyncio.run(hung_on(laboratory, f"{method} {head}Connection: close\r\n\r\n".encode()))
+        for method in ("GET", "HEAD")
+    ]
+    whole, alone = (
+        [line for line in answer.partition(b"\r\n\r\n")[0].splitlines() if b"date" not in line]
+        for answer in answers
+    )
+    assert whole[0] == b"HTTP/1.1 200 OK"
+    assert whole == alone
+    assert [len(answer.partition(b"\r\n\r\n")[2]) > 0 for answer in answers] == [True, False]
 
 
 def test_a_name_that_is_no_text_hides_nothing_else(tmp_path: Path) -> None:

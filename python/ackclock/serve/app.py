@@ -163,7 +163,9 @@ class Laboratory:
             ("GET", "/api/captures/segments", self._capture),
             ("GET", f"{self._files}{{path:path}}", self._file),
         ):
-            app.add_api_route(path, _told(answer), methods=[method], response_model=None)
+            # Whoever may read may ask for the head alone (RFC 9110 section 9.1).
+            methods = ["GET", "HEAD"] if method == "GET" else [method]
+            app.add_api_route(path, _told(answer), methods=methods, response_model=None)
         app.add_api_websocket_route("/api/runs/{name}/follow", self._follow)
 
     async def _page(self) -> Response:
@@ -298,13 +300,16 @@ class Laboratory:
         name = request.query_params.get("path", "")
         return Response(await self._readers.do("segments", name), media_type=_BYTES)
 
-    async def _file(self, path: str) -> Response:
+    async def _file(self, request: Request, path: str) -> Response:
         file = self._served.opened(path)
         kind, _ = mimetypes.guess_type(path)
         headers = {
             "content-security-policy": POLICY_OF_FILES,
             "content-length": str(os.fstat(file.fileno()).st_size),
         }
+        if request.method == "HEAD":
+            file.close()
+            return Response(media_type=kind or _BYTES, headers=headers)
         return _Pieces(file, kind or _BYTES, headers)
 
 
