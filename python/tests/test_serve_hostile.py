@@ -78,6 +78,7 @@ def test_a_folder_of_long_files_is_listed(
     assert (found["scenarios"], found["plans"]) == (["long.toml", "small.toml"], ["plan.toml"])
 
 
+AXES = 'scenario = "small.toml"\n[axes]\n"bottleneck.rate" = ["1 Mbit/s"]\n'
 #: Plans that are refused: what stands in the file, and a piece of the line.
 PLANS = {
     "10^12 cells": (
@@ -95,6 +96,18 @@ PLANS = {
     "an absolute scenario": ('scenario = "/etc/passwd"', "outside"),
     "a scenario that is a pipe": ('scenario = "/dev/stdin"', "outside"),
     "a study that is none": ('study = "none"', "simulations"),
+    "a value that reads a file": (
+        f"{AXES}[values]\nx = \"FROM read_csv('/etc/passwd')\"\n",
+        "plan.toml: values.x: `FROM read_csv('/etc/passwd')`: found `(` at character 14",
+    ),
+    "a condition that reads a file": (
+        f"where = [\"seed IN (SELECT x FROM read_csv('/etc/passwd'))\"]\n{AXES}",
+        "plan.toml: where",
+    ),
+    "a value that no cell can have": (
+        'scenario = "small.toml"\n[axes]\n"bottleneck.rate" = ["no rate"]\n',
+        "plan.toml: axes: topology.bottleneck.rate: ",
+    ),
     "larger than is read": ("#" * 5_000_000, "larger than 4,000,000 bytes"),
 }
 
