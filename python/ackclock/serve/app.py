@@ -30,6 +30,7 @@ from starlette.websockets import WebSocketDisconnect
 
 import ackclock
 from ackclock.base.errors import BadInput, MissingPackageError
+from ackclock.base.shown import shortened
 from ackclock.serve.folder import NoFileError, OutsideError, Served
 from ackclock.serve.guard import App, Guard, TooMuchError
 from ackclock.serve.jobs import ForbiddenError, Job, Jobs, TooManyError
@@ -50,6 +51,8 @@ _BYTES = "application/octet-stream"
 _JSON = "application/json"
 _PIECE_BYTES = 1 << 18
 _MOST_DIGITS = 12
+#: The longest line of a refusal: what was sent is not sent back.
+_LONGEST_LINE = 2000
 
 
 class _NotFoundError(Exception):
@@ -71,7 +74,7 @@ _STATUS: dict[type[Exception], int] = {
 
 
 def _line(status: int, text: object) -> Response:
-    return PlainTextResponse(" ".join(str(text).split()) + "\n", status)
+    return PlainTextResponse(shortened(" ".join(str(text).split()), _LONGEST_LINE) + "\n", status)
 
 
 def _refusal(error: Exception) -> Response:
