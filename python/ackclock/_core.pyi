@@ -63,6 +63,7 @@ __all__ = [
     "simulate_many",
     "simulate_to",
     "tables",
+    "tell_exits",
     "theory",
     "throughput",
     "try_file",
@@ -207,6 +208,9 @@ def load_law(name: str, path: str) -> None:
 
 def load_law_at(name: str, address: int) -> None:
     """Register the law whose table of callbacks is at an address of this process. Raises BadInput."""
+
+def tell_exits(descriptor: int) -> None:
+    """Have the exit code of a law that ends this process by ``exit`` be written to a descriptor, as a byte."""
 
 def check_law(
     law: str, stories: int, seed: int, only: int | None = None, trail: str | None = None

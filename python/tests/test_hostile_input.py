@@ -154,6 +154,21 @@ def test_a_law_in_python_that_exits_is_at_fault(tmp_path: Path, statement: str) 
     assert "(line 6 of law.py)" in lines[1]
 
 
+@pytest.mark.parametrize("where", ["in an event", "as it is read"])
+def test_what_a_law_says_is_shortened(tmp_path: Path, where: str) -> None:
+    statement = "raise ValueError(150_000 * 'x' + 50_000 * '\\n')"
+    text = LAW.format(statement) if where == "in an event" else statement
+    (tmp_path / "law.py").write_text(text, encoding="utf-8")
+    (tmp_path / "a.toml").write_text(PATH.replace("LAW", "says"), encoding="utf-8")
+    code, lines = told(tmp_path, "run", "a.toml", "--law", "says=law.py")
+    assert code == 2
+    assert lines[-1].startswith("ackclock: law `says`")
+    assert "(shortened from " in lines[-1]
+    # The two ends of the text of the exception, a thousand characters each, and lines around it.
+    assert sum(map(len, lines)) < 4000
+    assert len(lines) < 1020
+
+
 def compiled(folder: Path, source: str) -> Path:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler on the PATH")

@@ -78,6 +78,7 @@ def test_a_folder_of_long_files_is_listed(
     assert (found["scenarios"], found["plans"]) == (["long.toml", "small.toml"], ["plan.toml"])
 
 
+AXES = 'scenario = "small.toml"\n[axes]\n"bottleneck.rate" = ["1 Mbit/s"]\n'
 #: Plans that are refused: what stands in the file, and a piece of the line.
 PLANS = {
     "10^12 cells": (
@@ -95,6 +96,18 @@ PLANS = {
     "an absolute scenario": ('scenario = "/etc/passwd"', "outside"),
     "a scenario that is a pipe": ('scenario = "/dev/stdin"', "outside"),
     "a study that is none": ('study = "none"', "simulations"),
+    "a value that reads a file": (
+        f"{AXES}[values]\nx = \"FROM read_csv('/etc/passwd')\"\n",
+        "plan.toml: values.x: `FROM read_csv('/etc/passwd')`: found `(` at character 14",
+    ),
+    "a condition that reads a file": (
+        "where = [\"seed IN (FROM read_csv('/etc/passwd'))\"]\n" + AXES,
+        "plan.toml: where",
+    ),
+    "a value that no cell can have": (
+        'scenario = "small.toml"\n[axes]\n"bottleneck.rate" = ["no rate"]\n',
+        "plan.toml: axes: topology.bottleneck.rate: ",
+    ),
     "larger than is read": ("#" * 5_000_000, "larger than 4,000,000 bytes"),
 }
 
@@ -344,11 +357,13 @@ def test_connections_without_a_word_do_not_keep_others_out(
     laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(patience, "MOST", 8)
+    # No connection ends because it has waited.
+    monkeypatch.setattr(patience, "MOST_S", 1e6)
     config = uvicorn.Config(laboratory.app, lifespan="off", log_level="critical", http=Patient)
     config.load()
     state = ServerState()
 
-    async def asked() -> tuple[bytes, list[bytes]]:
+    async def asked() -> tuple[bytes, list[bytes | BaseException], int]:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: Patient(config, state, {}), "127.0.0.1", 0)
         async with server:
@@ -358,16 +373,35 @@ def test_connections_without_a_word_do_not_keep_others_out(
             writer.write(HEAD + b"Content-Length: 0\r\n\r\n")
             answer = await reader.readline()
             # The oldest 13 of 21 connections are ended: eight are left.
-            ended = await asyncio.gather(
-                *(one.read() for one, _ in silent[:13]), return_exceptions=True
-            )
+            reads = (one.read() for one, _ in silent[:13])
+            ends = asyncio.gather(*reads, return_exceptions=True)
+            ended = await asyncio.wait_for(ends, 60)
+            left = len(state.connections)
             for each in (writer, *(one for _, one in silent)):
                 each.close()
-            return answer, [b"" if isinstance(one, OSError) else one for one in ended]
+            return answer, [one for one in ended if one and not isinstance(one, OSError)], left
 
-    answer, ended = asyncio.run(asked())
+    answer, said, left = asyncio.run(asked())
     assert answer.startswith(b"HTTP/1.1 422 ")
-    assert ended == [b""] * 13
+    assert (said, left) == ([], 8)
+
+
+@pytest.mark.parametrize("path", ["/api/state", "/api/text?path=small.toml", "FILE"])
+def test_what_is_read_has_a_head(laboratory: Laboratory, path: str) -> None:
+    files = json.loads(got(laboratory, "/api/state").text)["files"]
+    path = f"{files}small.toml" if path == "FILE" else path
+    head = f"{path} HTTP/1.1\r\nHost: 127.0.0.1:80\r\nX-Ackclock-Token: a-token\r\n"
+    answers = [
+        asyncio.run(hung_on(laboratory, f"{method} {head}Connection: close\r\n\r\n".encode()))
+        for method in ("GET", "HEAD")
+    ]
+    whole, alone = (
+        [line for line in answer.partition(b"\r\n\r\n")[0].splitlines() if b"date" not in line]
+        for answer in answers
+    )
+    assert whole[0] == b"HTTP/1.1 200 OK"
+    assert whole == alone
+    assert [len(answer.partition(b"\r\n\r\n")[2]) > 0 for answer in answers] == [True, False]
 
 
 def test_a_name_that_is_no_text_hides_nothing_else(tmp_path: Path) -> None:

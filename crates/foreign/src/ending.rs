@@ -2,9 +2,10 @@
 
 use std::cell::Cell;
 use std::sync::Once;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The exit code of a command whose law is at fault.
-const BAD_INPUT: i32 = 2;
+const CODE: [u8; 1] = [2];
 
 thread_local! {
     /// The law whose code this thread is in.
@@ -12,6 +13,14 @@ thread_local! {
 }
 
 static ONCE: Once = Once::new();
+
+/// The descriptor on which whoever watches this process is told; -1 for none.
+static WATCHED: AtomicI32 = AtomicI32::new(-1);
+
+/// Has the exit code of an exit that was told be written to a descriptor, as a byte.
+pub fn tell_exits(descriptor: i32) {
+    WATCHED.store(descriptor, Ordering::Relaxed);
+}
 
 /// Has an exit from within a law be told, with a status that is not 0.
 pub fn watch() {
@@ -36,10 +45,11 @@ extern "C" fn on_exit() {
     let line = format!(
         "ackclock: law `{name}`: it ended the process (`exit`); nothing was kept of the run\n"
     );
-    // SAFETY: the buffer lives for as long as the call. The rest of the process's own ending is left out: other threads
+    // SAFETY: the buffers live for as long as the calls. The rest of the process's own ending is left out: other threads
     // are in the middle of runs.
     unsafe {
         libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len());
-        libc::_exit(BAD_INPUT);
+        libc::write(WATCHED.load(Ordering::Relaxed), CODE.as_ptr().cast(), CODE.len());
+        libc::_exit(CODE[0].into());
     }
 }

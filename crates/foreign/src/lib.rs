@@ -11,5 +11,6 @@ mod law;
 mod library;
 
 pub use abi::{Callbacks, layouts};
+pub use ending::tell_exits;
 pub use law::{Callable, ForeignLaw};
 pub use library::{LawMaker, LoadError, load, load_at};

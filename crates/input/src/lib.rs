@@ -133,7 +133,7 @@ pub fn from_text(
         .and_then(|mut document| {
             columns::resolve(&mut document.value, folder)
                 .and_then(|()| scenario(&document))
-                .map_err(|fault| (document.line_of(&fault.key), fault))
+                .map_err(|fault| (Some(document.line_of(&fault.key)), fault))
                 .map(|scenario| (document.value, scenario))
         })
         .map_err(|(line, fault)| BadInput::in_file(file, line, &fault))

@@ -21,6 +21,9 @@ const MAX_TEXT_CHARS: usize = 500;
 /// The characters of a text that a message shows.
 const SHOWN_CHARS: usize = 60;
 
+/// The keys of a table by which it is compared with those that it may be: none of these has as many.
+const MOST_COMPARED: usize = 100;
+
 /// Reads a text and says what is wrong with it.
 type Reader = fn(&str) -> Result<(), String>;
 
@@ -209,6 +212,7 @@ impl<'s> Checker<'s> {
         let shared = |one: &&Value| match (value, self.resolve(one).get("properties")) {
             (Value::Object(table), Some(Value::Object(properties))) => table
                 .keys()
+                .take(MOST_COMPARED)
                 .filter_map(|name| {
                     nearest(name, properties.keys().map(String::as_str)).zip(Some(name))
                 })
@@ -266,10 +270,12 @@ impl<'s> Checker<'s> {
             let mut forms = forms.iter().filter_map(properties);
             forms.any(|known| nearest(name, known.keys().map(String::as_str)).is_some())
         };
-        if table.keys().any(is_known) || !forms.iter().any(|form| self.fits(form, number)) {
+        if table.keys().take(MOST_COMPARED).any(is_known)
+            || !forms.iter().any(|form| self.fits(form, number))
+        {
             return None;
         }
-        let unknown = one_of(table.keys().map(String::as_str));
+        let unknown = one_of(table.keys().map(String::as_str).take(MOST_COMPARED));
         let message = format!("write `{} = {number}`; no key {unknown} is known here", last(key));
         Some(Fault::new(key, message))
     }

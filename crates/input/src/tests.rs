@@ -463,6 +463,11 @@ fn json_files_are_told_by_line_too() {
         from_text("s.json", "{\"seed\": 1,\n \"seed\": 2}", true).unwrap_err().to_string(),
         "s.json:2: seed: the key stands there twice"
     );
+    let inner = "{\"flow\": [{}, {\"app\": {\"a b\": 1,\n \"a b\": 2}}]}";
+    assert_eq!(
+        from_text("s.json", inner, true).unwrap_err().to_string(),
+        "s.json:2: flow[1].app.\"a b\": the key stands there twice"
+    );
     assert_eq!(
         from_text("s.json", "", true).unwrap_err().to_string(),
         "s.json:1: JSON syntax: EOF while parsing a value, column 0"
@@ -523,6 +528,29 @@ fn files_that_cannot_be_read_say_why() {
     assert_eq!(message("huge.toml"), format!("DIR/huge.toml: is larger than 16 MiB, {expected}"));
     fs::write(folder.join("good.toml"), GOOD).unwrap();
     assert_eq!(load(&folder.join("good.toml")).unwrap().seed, 7);
+}
+
+/// Keys that were spelt out each with the table that they are in took 100 GB here, and a comparison of each with the words
+/// of a loss 50 microseconds.
+#[test]
+fn many_keys_take_no_more_than_their_text() {
+    let (name, many) = ("a".repeat(1_000_000), 100_000);
+    let entries = |equals: &str, between: &str, quote: &str| {
+        let entry = |n: usize| format!("{quote}k{n}{quote}{equals}1");
+        (0..many).map(entry).collect::<Vec<_>>().join(between)
+    };
+    let toml = format!("[{name}]\n{}\n", entries("=", "\n", ""));
+    let json = format!("{{\"{name}\": {{{}}}}}", entries(":", ",\n", "\""));
+    let deep =
+        format!("{{\"x\": {}{}{}}}", "[".repeat(100), "[1],\n".repeat(many) + "0", "]".repeat(100));
+    for (text, is_json) in [(&toml, false), (&json, true), (&deep, true)] {
+        let said = from_text("s", text, is_json).unwrap_err().to_string();
+        assert!(said.starts_with("s:1: ") && said.contains("unknown key"), "{said}");
+    }
+    let loss = format!("loss = {{ {} }}", entries("=", ",", ""));
+    assert!(
+        error_with("delay = \"20 ms\"", &format!("delay = \"20 ms\", {loss}")).contains("loss.k0")
+    );
 }
 
 #[test]

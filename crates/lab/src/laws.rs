@@ -12,6 +12,8 @@ use ackclock_tcp::judge::law_trace::{Difference, Kind, Plan as TracePlan, compar
 use ackclock_units::Mss;
 use serde_json::json;
 
+pub use ackclock_foreign::tell_exits;
+
 use crate::run::sweep::SweepError;
 use ackclock_input::BadInput;
 

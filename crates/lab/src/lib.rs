@@ -37,6 +37,7 @@ pub use files::store::{Report, expect_tables, read_table, write, write_reported}
 pub use files::stream::simulate_to;
 pub use laws::{
     CheckPlan, LawTracePlan, check_law, law, law_trace, load_law, load_law_at, register_law,
+    tell_exits,
 };
 pub use run::allowed::allow;
 pub use run::background::{Background, Ticket};

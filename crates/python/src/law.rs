@@ -134,15 +134,15 @@ fn give_up(py: Python<'_>, error: PyErr) -> ! {
 fn in_a_line(py: Python<'_>, error: &PyErr) -> String {
     // A text of a law may hold all of its state.
     const LONGEST: usize = 200;
-    let mut said =
+    let mut whole =
         error.get_type(py).name().map_or_else(|_| "an error".to_owned(), |name| name.to_string());
     let text = error.value(py).str().map(|text| text.to_string()).unwrap_or_default();
     if let Some(first) = text.lines().next().map(str::trim).filter(|first| !first.is_empty()) {
-        said += ": ";
-        said.extend(first.chars().take(LONGEST));
-        if first.chars().nth(LONGEST).is_some() {
-            said.push('…');
-        }
+        whole = whole + ": " + first;
+    }
+    let mut said: String = whole.chars().take(LONGEST).collect();
+    if said.len() < whole.len() {
+        let _ = write!(said, "… (shortened from {} characters)", whole.chars().count());
     }
     if let Ok(Some((file, line))) = law_line(py, error) {
         let _ = write!(said, " (line {line} of {file})");

@@ -227,8 +227,9 @@ fn live(
 /// Return what a live run of a scenario (JSON text) would run and write for it that has to be allowed, a line each.
 /// Raises ``BadInput``.
 #[pyfunction]
-fn programs_asked(scenario: &str) -> PyResult<Vec<String>> {
-    guarded(|| ackclock_lab::from_json(scenario).map(|it| ackclock_lab::programs_asked(&it)))
+fn programs_asked(py: Python<'_>, scenario: &str) -> PyResult<Vec<String>> {
+    let asked = || ackclock_lab::from_json(scenario).map(|it| ackclock_lab::programs_asked(&it));
+    py.detach(|| guarded(asked))
 }
 
 /// Return those of these files and folders that the programs of a live run could not read, as they are an ordinary
@@ -640,7 +641,7 @@ mod _core {
     #[pymodule_export]
     use super::words::{
         bits_per_second, check_runs, law_variables, load_law, load_law_at, registry, schema,
-        seconds, senders, share, tables, variant_name, variant_slug,
+        seconds, senders, share, tables, tell_exits, variant_name, variant_slug,
     };
     #[pymodule_export]
     use super::worlds::Worlds;

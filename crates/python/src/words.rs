@@ -44,17 +44,18 @@ pub fn law_variables(variant: &str, profile: &str) -> PyResult<Vec<&'static str>
 
 /// Return the senders of a scenario (JSON text) with their parts, as JSON: a row an entry. Raises ``BadInput``.
 #[pyfunction]
-pub fn senders(scenario: &str) -> PyResult<String> {
-    guarded(|| ackclock_lab::senders(&ackclock_lab::from_json(scenario)?))
+pub fn senders(py: Python<'_>, scenario: &str) -> PyResult<String> {
+    py.detach(|| guarded(|| ackclock_lab::senders(&ackclock_lab::from_json(scenario)?)))
 }
 
 /// Refuse so many runs of each scenario (JSON texts) whose results no memory holds. Raises ``BadInput``.
 #[pyfunction]
-pub fn check_runs(scenarios: Vec<String>, each: u64) -> PyResult<()> {
-    guarded(|| {
+pub fn check_runs(py: Python<'_>, scenarios: Vec<String>, each: u64) -> PyResult<()> {
+    let check = || {
         let read = scenarios.into_iter().map(|text| ackclock_lab::from_json(&text));
         ackclock_lab::check_runs(&read.collect::<Result<Vec<_>, _>>()?, each)
-    })
+    };
+    py.detach(|| guarded(check))
 }
 
 /// Return the file-name form of a variant's name.
@@ -80,6 +81,12 @@ pub fn tables() -> String {
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 pub fn load_law(name: &str, path: std::path::PathBuf) -> PyResult<()> {
     guarded(|| ackclock_lab::load_law(name, &path))
+}
+
+/// Have the exit code of a law that ends this process by ``exit`` be written to a descriptor, as a byte.
+#[pyfunction]
+pub fn tell_exits(descriptor: i32) {
+    ackclock_lab::tell_exits(descriptor);
 }
 
 /// Register the law whose table of callbacks is at an address of this process. Raises ``BadInput``.

@@ -1,4 +1,4 @@
-"""Numbers as people read them: the unit in the heading, and no more digits than say something."""
+"""Numbers and texts as people read them: the unit in the heading, no more than says something."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["cells", "column", "heading", "html_table", "number", "seconds_of", "span"]
+__all__ = ["cells", "column", "heading", "html_table", "number", "seconds_of", "shortened", "span"]
 
 #: The ends of columns' names, and the units of which the largest that fits is chosen.
 _UNITS: Mapping[str, tuple[tuple[float, str], ...]] = {
@@ -103,6 +103,17 @@ def html_table(
     beyond = total - len(rows)
     more = f"<p>and {beyond:,} more</p>" if beyond > 0 else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def shortened(text: str, most: int) -> str:
+    """Return a text, or of one of more characters its two ends, and between them how many it has.
+
+    The end of a refusal says what was expected in the place of a word.
+    """
+    if len(text) <= most:
+        return text
+    half = most // 2
+    return f"{text[:half]} … (shortened from {len(text):,} characters) … {text[-half:]}"
 
 
 def seconds_of(duration: str) -> float:

@@ -1,7 +1,8 @@
 """The way into the command ``ackclock``, and out of it.
 
 An interrupt is one line whenever it comes, and so is a standard output that cannot be written (a
-disk that is full, a device that is gone), and an error that no command foresaw.
+disk that is full, a device that is gone), an error that no command foresaw, and a law that ends the
+process.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ import signal
 import sys
 import time
 import unicodedata
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from types import FrameType
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, Self, cast
+
+from ackclock.cli.watched import leave, split
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -47,8 +52,9 @@ def _spelt(error: UnicodeError) -> tuple[str, int]:
 class _Interrupts:
     """The interrupts of this process from here on."""
 
-    def __init__(self) -> None:
+    def __init__(self, watched: int | None) -> None:
         self.came = False
+        self._watched = watched
         #: True while an interrupt ends the process where it is: while modules are loaded, where it
         #: could become any error, and once the work is done.
         self.at_once = True
@@ -62,6 +68,7 @@ class _Interrupts:
         self.came = True
         if self.at_once:
             os.write(2, b"ackclock: interrupted\n")
+            leave(self._watched, EXIT_INTERRUPTED)
             os._exit(EXIT_INTERRUPTED)
         signal.default_int_handler(number, frame)
 
@@ -145,13 +152,19 @@ def _prepare_streams() -> None:
 
 def main() -> NoReturn:
     """Load the command and run it."""
-    interrupts = _Interrupts()
+    laws = _laws(sys.argv)
+    watched = split(laws) if laws else None
+    interrupts = _Interrupts(watched)
     output = _Output.take()
     _prepare_streams()
     code: object = EXIT_FAILED
     try:
         from ackclock.cli.app import main as command
 
+        if watched is not None:
+            from ackclock import _core
+
+            _core.tell_exits(watched)
         interrupts.at_once = False
         command()
     except SystemExit as left:
@@ -171,12 +184,26 @@ def main() -> NoReturn:
     interrupts.at_once = True
     if output is not None and output.has_failed():
         code = code or EXIT_FAILED
+    code = code if isinstance(code, int) else 0
     if code == EXIT_INTERRUPTED:
-        _leave()
-    sys.exit(code if isinstance(code, int) else 0)
+        _end_interrupted(watched)
+    leave(watched, code)
+    sys.exit(code)
 
 
-def _leave() -> NoReturn:
+def _laws(words: Sequence[str]) -> list[str]:
+    """Return the laws from outside that a command line names, if nobody watches it yet."""
+    if any(word.startswith("--trail=") for word in words):
+        # A child of `check-law`'s, which tells of its end itself.
+        return []
+    laws = [word.removeprefix("--law=") for word in words if word.startswith("--law=")]
+    laws += [law for word, law in pairwise(words) if word == "--law"]
+    if "check-law" in words:
+        laws += [word for word in words if "=" in word and not word.startswith("-")]
+    return [*dict.fromkeys(laws)]
+
+
+def _end_interrupted(watched: int | None) -> NoReturn:
     """End an interrupted process, though a law that never returns may still run on a thread.
 
     Python would end that thread inside of the core, which aborts.
@@ -186,6 +213,7 @@ def _leave() -> NoReturn:
         if stream is not None:
             with suppress(OSError, ValueError):
                 stream.flush()
+    leave(watched, EXIT_INTERRUPTED)
     os._exit(EXIT_INTERRUPTED)
 
 

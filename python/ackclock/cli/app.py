@@ -20,6 +20,7 @@ import ackclock
 from ackclock.base.errors import BadInput, MissingPackageError, UnfinishedError
 from ackclock.base.nearest import near, nearest
 from ackclock.base.plain import read_plainly
+from ackclock.base.shown import shortened
 from ackclock.base.threads import MOST_THREADS
 from ackclock.base.words import SUBSTRATES, Substrate
 from ackclock.base.writing import Folder
@@ -163,7 +164,9 @@ def _tell_law(error: Exception, where: str) -> NoReturn:
             last = frame.tb_next
         frame = frame.tb_next
     error.__notes__ = []
-    traceback.print_exception(type(error), error, last, chain=False)
+    told = traceback.format_exception(type(error), error, last, chain=False)
+    # The text of an error is the law's, and so is a line of its file.
+    print(*(shortened(part, printing.LONGEST_LINE) for part in told), sep="", file=sys.stderr)
     _fail(where)
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ackclock.base.shown import seconds_of, span
+from ackclock.base.shown import seconds_of, shortened, span
 from ackclock.base.writing import plain
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEPT",
+    "LONGEST_LINE",
     "console",
     "output",
     "plain",
@@ -152,17 +153,12 @@ def _width(text: str) -> int:
 
 
 #: The longest line on standard error: a word of 100 kB is not told back.
-_LONGEST_LINE = 2000
+LONGEST_LINE = 2000
 
 
 def say(text: object) -> None:
     """Print a line on standard error."""
-    line = plain(text)
-    if len(line) > _LONGEST_LINE:
-        # The end says what was expected in place of the word.
-        half = _LONGEST_LINE // 2
-        line = f"{line[:half]} … {line[-half:]}"
-    print(f"ackclock: {line}", file=sys.stderr)
+    print(f"ackclock: {shortened(plain(text), LONGEST_LINE)}", file=sys.stderr)
 
 
 def tell(text: object) -> None:

@@ -6,6 +6,7 @@ import os
 import traceback
 from pathlib import Path
 
+from ackclock.base.shown import shortened
 from ackclock.cli.printing import plain, say
 
 __all__ = ["tell"]
@@ -32,16 +33,20 @@ def tell(error: Exception) -> int:
             say("this takes more memory than there is")
             return _EXIT_FAILED
         case OSError(strerror=str(why)):
-            named = "" if error.filename is None else f"{plain(error.filename)[:_MOST_NAME]}: "
+            named = (
+                ""
+                if error.filename is None
+                else f"{shortened(plain(error.filename), _MOST_NAME)}: "
+            )
             say(f"{named}{why}")
             return _EXIT_BAD_INPUT
         case UnicodeError():
-            say(f"expected text in UTF-8 ({plain(error)[:_MOST_WORDS]})")
+            say(f"expected text in UTF-8 ({shortened(plain(error), _MOST_WORDS)})")
             return _EXIT_BAD_INPUT
         case _:
             pass
     last = traceback.extract_tb(error.__traceback__)[-1]
-    words = " ".join(str(error)[:_MOST_WORDS].split())
+    words = shortened(" ".join(str(error).split()), _MOST_WORDS)
     say(
         f"a fault of Ackclock's: {type(error).__name__}: {words} ({Path(last.filename).name}:"
         f"{last.lineno}); please report it, with what ACKCLOCK_TRACEBACK=1 shows"

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
+from ackclock.base.shown import shortened
 from ackclock.runs import identity
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ __all__ = ["Growth", "get_include", "law_structs", "load_law", "register_law"]
 
 #: The names of laws' files as modules begin with it.
 _MODULE = "_ackclock_law_"
+#: The characters that are told of what a law says.
+_MOST_SAID = 500
 
 
 class Growth:
@@ -316,7 +319,8 @@ def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:
     except (Exception, SystemExit, GeneratorExit) as error:
         line = getattr(error, "lineno", None) or _line_in(error, path)
         where = path if line is None else f"{path}:{line}"
-        raise BadInput(f"law `{name}`: {where}: {type(error).__name__}: {error}") from error
+        says = shortened(f"{type(error).__name__}: {error}", _MOST_SAID)
+        raise BadInput(f"law `{name}`: {where}: {says}") from error
     classes = {
         word: value
         for word, value in vars(module).items()

@@ -30,6 +30,7 @@ from starlette.websockets import WebSocketDisconnect
 
 import ackclock
 from ackclock.base.errors import BadInput, MissingPackageError
+from ackclock.base.shown import shortened
 from ackclock.serve.folder import NoFileError, OutsideError, Served
 from ackclock.serve.guard import App, Guard, TooMuchError
 from ackclock.serve.jobs import ForbiddenError, Job, Jobs, TooManyError
@@ -50,6 +51,8 @@ _BYTES = "application/octet-stream"
 _JSON = "application/json"
 _PIECE_BYTES = 1 << 18
 _MOST_DIGITS = 12
+#: The longest line of a refusal: what was sent is not sent back.
+_LONGEST_LINE = 2000
 
 
 class _NotFoundError(Exception):
@@ -71,7 +74,7 @@ _STATUS: dict[type[Exception], int] = {
 
 
 def _line(status: int, text: object) -> Response:
-    return PlainTextResponse(" ".join(str(text).split()) + "\n", status)
+    return PlainTextResponse(shortened(" ".join(str(text).split()), _LONGEST_LINE) + "\n", status)
 
 
 def _refusal(error: Exception) -> Response:
@@ -163,7 +166,9 @@ class Laboratory:
             ("GET", "/api/captures/segments", self._capture),
             ("GET", f"{self._files}{{path:path}}", self._file),
         ):
-            app.add_api_route(path, _told(answer), methods=[method], response_model=None)
+            # Whoever may read may ask for the head alone (RFC 9110 section 9.1).
+            methods = ["GET", "HEAD"] if method == "GET" else [method]
+            app.add_api_route(path, _told(answer), methods=methods, response_model=None)
         app.add_api_websocket_route("/api/runs/{name}/follow", self._follow)
 
     async def _page(self) -> Response:
@@ -298,13 +303,16 @@ class Laboratory:
         name = request.query_params.get("path", "")
         return Response(await self._readers.do("segments", name), media_type=_BYTES)
 
-    async def _file(self, path: str) -> Response:
+    async def _file(self, request: Request, path: str) -> Response:
         file = self._served.opened(path)
         kind, _ = mimetypes.guess_type(path)
         headers = {
             "content-security-policy": POLICY_OF_FILES,
             "content-length": str(os.fstat(file.fileno()).st_size),
         }
+        if request.method == "HEAD":
+            file.close()
+            return Response(media_type=kind or _BYTES, headers=headers)
         return _Pieces(file, kind or _BYTES, headers)
 
 

@@ -136,18 +136,21 @@ _FILES = ("file", "series", "quantiles", "times_ms", "delays_ms", "bytes")
 
 
 def expect_runnable(served: Served, name: str) -> None:
-    """Refuse a plan that the page does not run.
+    """Refuse a plan that the page does not run, or that the sweep would refuse.
 
     Raises
     ------
     BadInput
-        It is none.
+        It is none, or has a key or a value that no cell can be run with.
     ForbiddenError
         It asks for more than simulations.
     """
     read = check_plan(served, name)
     if read is None or read.on != "sim" or read.study or read.laws:
         raise ForbiddenError("the page runs sweeps of simulations; use `ackclock sweep` for others")
+    from ackclock.sweeps.running import checked  # noqa: PLC0415 - takes half a second
+
+    checked(read)
 
 
 def check_plan(served: Served, name: str) -> Plan | None:
