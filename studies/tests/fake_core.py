@@ -17,7 +17,7 @@ import pytest
 
 import ackclock as ac
 from ackclock.runs.run import TABLES
-from ackclock.studies.altman1997 import model
+from ackclock_studies.altman1997 import model
 
 
 class FakeCore:

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from ackclock.studies import STUDIES
-from ackclock.studies.aqm import published, runs, scenarios
-from ackclock.studies.aqm.analysis import Results, analyse
-from ackclock.studies.aqm.predicates import CLAIMS
-from ackclock.studies.aqm.scenarios import QUEUES, Member, Plan, Setting, flows_of
-from ackclock.studies.aqm.study import FIGURES
 from ackclock.studies.framework.simulation import simulate
+from ackclock_studies.aqm import published, runs, scenarios
+from ackclock_studies.aqm.analysis import Results, analyse
+from ackclock_studies.aqm.predicates import CLAIMS
+from ackclock_studies.aqm.scenarios import QUEUES, Member, Plan, Setting, flows_of
+from ackclock_studies.aqm.study import FIGURES
 
 PLAN = Plan(quick=True)
 LONG = Setting("friendly", "droptail", "reno", (Member("long", "newreno"),), 12, 4)
@@ -94,5 +94,5 @@ def test_every_setting_is_there_once() -> None:
 
 
 def test_the_study_is_registered_with_its_figures() -> None:
-    assert set(STUDIES["aqm"].figures) == set(FIGURES)
+    assert set(STUDIES.get("aqm").figures) == set(FIGURES)
     assert not analyse(PLAN, {}).tables

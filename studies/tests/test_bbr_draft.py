@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.suites import suite_of
-from ackclock.suites.bbr_draft.network import B0, held_back, path
+from ackclock.suites import SUITES
 from ackclock.suites.framework.case import Case, Outcome
 from ackclock.suites.framework.history import History
 from ackclock.suites.running import SuiteResult, run_suite
+from ackclock_studies.suites.bbr_draft.network import B0, held_back, path
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/validation/bbr-draft.md"
-CASES = {case.key: case for case in suite_of("bbr-draft").cases(True)}
+CASES = {case.key: case for case in SUITES.get("bbr-draft").cases(True)}
 
 Changes = Mapping[str, Sequence[tuple[float, float | str | None]]]
 
@@ -165,7 +165,7 @@ def test_the_page_has_what_a_quick_run_finds(quick: SuiteResult) -> None:
 
 def check_page(found_here: SuiteResult, keys: Sequence[str]) -> None:
     rows = page_rows()
-    whole = {case.key: case for case in suite_of("bbr-draft").cases(False)}
+    whole = {case.key: case for case in SUITES.get("bbr-draft").cases(False)}
     assert rows.keys() == whole.keys()
     for key, (_, metric, limit, *values) in rows.items():
         case = whole[key]

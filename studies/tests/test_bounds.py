@@ -2,7 +2,7 @@
 
 ``bounds.csv`` has a row a predicate, with its comparison, its bound and what its measure was made
 with, and a row a constant of the modules that measure. Whoever changes one changes the file too and
-says why in the changelog. To write it anew: ``python python/tests/studies/test_bounds.py``.
+says why in the changelog. To write it anew: ``python studies/tests/test_bounds.py``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from ackclock.base.claims import Claim, Observation, Predicate
 from ackclock.studies import STUDIES
 
 BOUNDS = Path(__file__).with_name("bounds.csv")
+#: The modules whose functions measures call.
+OURS = ("ackclock.studies.", "ackclock_studies.")
 HEADER = ("study", "claim", "predicate", "comparison", "bound", "measure")
 #: The modules whose constants measures use.
 MEASURING = (
@@ -32,7 +34,7 @@ MEASURING = (
 
 
 def claims(study: str) -> tuple[Claim[Any], ...]:
-    return import_module(f"ackclock.studies.{study}.study").DEFINITION.claims
+    return import_module(f"ackclock_studies.{study}.study").DEFINITION.claims
 
 
 def predicates(study: str) -> Iterator[tuple[str, Predicate[Any]]]:
@@ -54,10 +56,10 @@ def predicates(study: str) -> Iterator[tuple[str, Predicate[Any]]]:
 
 
 def modules(study: str) -> Iterator[tuple[Path, ModuleType]]:
-    package = import_module(f"ackclock.studies.{study}")
+    package = import_module(f"ackclock_studies.{study}")
     for path in sorted(Path(package.__path__[0]).glob("*.py")):
         if path.stem.startswith(MEASURING):
-            yield path, import_module(f"ackclock.studies.{study}.{path.stem}")
+            yield path, import_module(f"ackclock_studies.{study}.{path.stem}")
 
 
 def constants(study: str) -> Iterator[tuple[str, str]]:
@@ -100,7 +102,7 @@ def of_function(function: FunctionType, seen: frozenset[int]) -> Iterator[str]:
         elif callable(value):
             yield from numbers(value, seen)
     for _, value in sorted(variables.globals.items()):
-        if inspect.isfunction(value) and value.__module__.startswith("ackclock.studies."):
+        if inspect.isfunction(value) and value.__module__.startswith(OURS):
             yield from numbers(value, seen)
     yield from (repr(number) for number in in_code(function.__code__))
     for value in function.__defaults__ or ():
@@ -126,7 +128,7 @@ def in_code(code: CodeType) -> Iterator[float]:
 
 
 def rows() -> Iterator[tuple[str, ...]]:
-    for study in sorted(STUDIES):
+    for study in STUDIES.names():
         for of, predicate in predicates(study):
             bound = repr(float(predicate.tolerance))
             made = " ".join(dict.fromkeys(numbers(predicate.measure)))
@@ -150,7 +152,7 @@ def test_bounds_are_those_that_were_written_first() -> None:
     assert text().splitlines() == written
 
 
-@pytest.mark.parametrize("study", sorted(STUDIES))
+@pytest.mark.parametrize("study", STUDIES.names())
 def test_each_predicate_tells_one_side_of_its_bound_from_the_other(study: str) -> None:
     for claim, predicate in predicates(study):
         step = max(abs(predicate.tolerance), 1.0) * 1e-6

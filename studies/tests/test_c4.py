@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.suites import suite_of
+from ackclock.suites import SUITES
 from ackclock.suites.running import run_suite
 
 PAGE = Path(__file__).parents[2] / "docs/validation/c4.md"
@@ -30,7 +30,7 @@ def numbers(text: str) -> list[float]:
 
 def test_the_page_has_the_cases_and_their_limits() -> None:
     rows = page_rows()
-    cases = {case.key: case for case in suite_of("c4").cases(False)}
+    cases = {case.key: case for case in SUITES.get("c4").cases(False)}
     assert list(rows) == list(cases)
     for key, case in cases.items():
         limits = [limit for limit in (case.limit, *case.own.values()) if limit is not None]

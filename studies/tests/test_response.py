@@ -16,11 +16,11 @@ from rich.console import Console
 import ackclock as ac
 from ackclock.studies import STUDIES
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
-from ackclock.studies.response import model, published, runs, scenarios
-from ackclock.studies.response.analysis import Results, analyse
-from ackclock.studies.response.predicates import CLAIMS
-from ackclock.studies.response.scenarios import PERIODS, RTTS_MS, Plan, Setting
-from ackclock.studies.response.study import FIGURES, reproduce
+from ackclock_studies.response import model, published, runs, scenarios
+from ackclock_studies.response.analysis import Results, analyse
+from ackclock_studies.response.predicates import CLAIMS
+from ackclock_studies.response.scenarios import PERIODS, RTTS_MS, Plan, Setting
+from ackclock_studies.response.study import FIGURES, reproduce
 
 QUIET = Console(quiet=True)
 
@@ -205,7 +205,7 @@ def test_a_figure_alone_has_the_same_data(
 
 
 def test_the_study_is_registered_with_its_figures() -> None:
-    assert set(STUDIES["response"].figures) == set(FIGURES)
+    assert set(STUDIES.get("response").figures) == set(FIGURES)
 
 
 def test_nothing_is_analysed_of_no_parts() -> None:

@@ -12,7 +12,7 @@ import pytest
 import ackclock as ac
 from ackclock.bench.speed import RouterBench
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
-from ackclock.studies.scharf2008 import (
+from ackclock_studies.scharf2008 import (
     analysis_pages,
     predicates_pages,
     runs,
@@ -22,9 +22,9 @@ from ackclock.studies.scharf2008 import (
     scenarios_abuse,
     scenarios_pages,
 )
-from ackclock.studies.scharf2008.analysis import RESPONSE, full, speedups
-from ackclock.studies.scharf2008.predicates import CLAIMS
-from ackclock.studies.scharf2008.scenarios import Attack, Plan, Transfer
+from ackclock_studies.scharf2008.analysis import RESPONSE, full, speedups
+from ackclock_studies.scharf2008.predicates import CLAIMS
+from ackclock_studies.scharf2008.scenarios import Attack, Plan, Transfer
 
 
 def _responses(*transfers: Transfer) -> pl.DataFrame:

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 from ackclock.studies.framework.simulation import simulate
-from ackclock.studies.scharf2008 import analysis_beyond, runs_beyond, scenarios_beyond
-from ackclock.studies.scharf2008.predicates_beyond import EXPECTED
-from ackclock.studies.scharf2008.scenarios import Plan
-from ackclock.studies.scharf2008.scenarios_beyond import Alone, Beside
+from ackclock_studies.scharf2008 import analysis_beyond, runs_beyond, scenarios_beyond
+from ackclock_studies.scharf2008.predicates_beyond import EXPECTED
+from ackclock_studies.scharf2008.scenarios import Plan
+from ackclock_studies.scharf2008.scenarios_beyond import Alone, Beside
 
 
 def test_response_times_are_those_of_arithmetic() -> None:

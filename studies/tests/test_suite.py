@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 
 import ackclock as ac
 from ackclock.cli.app import app
-from ackclock.suites import KEYS, suite_of
-from ackclock.suites.c4.suite import SPECS, limit_s
+from ackclock.suites import SUITES
 from ackclock.suites.framework.case import Case, Limit, Outcome
 from ackclock.suites.framework.cells import judged
 from ackclock.suites.framework.history import History
@@ -24,6 +23,7 @@ from ackclock.suites.framework.kept import Kept
 from ackclock.suites.framework.paths import Member, Way
 from ackclock.suites.page import _command
 from ackclock.suites.running import SuiteResult, _case, run_suite
+from ackclock_studies.suites.c4.suite import SPECS, limit_s
 
 RUN = CliRunner()
 
@@ -124,7 +124,7 @@ def test_the_times_of_c4_for_tcp() -> None:
 
 
 def test_a_sender_has_its_own_limit() -> None:
-    cases = {each.key: each for each in suite_of("c4").cases(False)}
+    cases = {each.key: each for each in SUITES.get("c4").cases(False)}
     made = cases["media-mean"]
     # The source has 31 ms for C4 and CUBIC, and 32 for BBR.
     assert made.limit_of("bbr") == Limit(high=0.032)
@@ -137,7 +137,7 @@ def test_a_sender_has_its_own_limit() -> None:
 
 
 def test_media_are_given_as_the_draft_has_them() -> None:
-    cases = {each.key: each for each in suite_of("c4").cases(False)}
+    cases = {each.key: each for each in SUITES.get("c4").cases(False)}
     run = ac.simulate(cases["media-mean"].build("newreno", 1))
     by_stream: dict[str, list[int]] = {}
     for row in run.rows("objects"):
@@ -154,7 +154,7 @@ def test_media_are_given_as_the_draft_has_them() -> None:
 
 
 def test_a_path_of_c4_becomes_longer() -> None:
-    cases = {each.key: each for each in suite_of("c4").cases(False)}
+    cases = {each.key: each for each in SUITES.get("c4").cases(False)}
     made = cases["short-long"].build("newreno", 1)
     assert made.events[0].set is not None
     # 15 ms one way, a hundredth of the 30 ms of it on the bottleneck; then 100 ms.
@@ -167,7 +167,11 @@ def test_a_path_of_c4_becomes_longer() -> None:
 
 # Each of tcpeval's 207 cases is built and read several times, which takes 5 s.
 @pytest.mark.parametrize(
-    "key", [pytest.param(key, marks=pytest.mark.slow if key == "tcpeval" else ()) for key in KEYS]
+    "key",
+    [
+        pytest.param(key, marks=pytest.mark.slow if key == "tcpeval" else ())
+        for key in SUITES.names()
+    ],
 )
 def test_a_suite_is_whole(key: str) -> None:
     check_suite(key, (False, True))
@@ -178,7 +182,7 @@ def test_the_quick_suite_of_tcpeval_is_whole() -> None:
 
 
 def check_suite(key: str, versions: Sequence[bool]) -> None:
-    suite = suite_of(key)
+    suite = SUITES.get(key)
     for quick in versions:
         cases = suite.cases(quick)
         keys = [each.key for each in cases]
@@ -201,7 +205,7 @@ def test_a_sender_that_a_case_cannot_take_is_refused() -> None:
     scenarios = {
         sender: [made.build(sender, seed) for seed in (1, 2)] for sender in ("xcp", "reno")
     }
-    xcp, reno = _case(made, scenarios, 1, {}, Kept(None))
+    xcp, reno = _case(made, scenarios, 1, {}, Kept(None, ""))
     assert (xcp.verdict, reno.verdict) == ("refused", "no limit: reported")
     assert "xcp" in xcp.reason
     assert (xcp.text, len(reno.values)) == ("refused", 2)
@@ -209,7 +213,7 @@ def test_a_sender_that_a_case_cannot_take_is_refused() -> None:
 
 def test_a_case_is_the_simulation_of_its_scenarios() -> None:
     found = run_suite("quick", ["cubic"], cases=["alone", "coexist-1bdp"], threads=1)
-    (made,) = [each for each in suite_of("quick").cases(False) if each.key == "coexist-1bdp"]
+    (made,) = [each for each in SUITES.get("quick").cases(False) if each.key == "coexist-1bdp"]
     runs = ac.simulate_many([made.build("cubic", seed) for seed in range(1, 6)])
     rows = [row for row in runs.rows("flows") if row["measure"] == "suite"]
     shares = [
@@ -247,14 +251,14 @@ def test_the_same_numbers_whichever_way_they_leave(tmp_path: Path) -> None:
 
 def test_suites_are_listed() -> None:
     listed = json.loads(RUN.invoke(app, ["suite", "--json"]).stdout)
-    assert [each["suite"] for each in listed] == list(KEYS)
+    assert [each["suite"] for each in listed] == list(SUITES.names())
     assert all(each["cases"] for each in listed)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["fairnes", "cubic"], "`fairnes` is none, expected one of quick, fairness"),
+        (["fairnes", "cubic"], "`fairnes` is none (did you mean `fairness`?)"),
         (["fairness"], "expected at least one sender"),
         (["fairness", "cubic", "--case", "jain-2"], "no case of fairness"),
         (["quick", "cubicc", "--case", "alone"], "did you mean `cubic`?"),
@@ -287,7 +291,7 @@ def test_a_sender_that_no_case_takes_leaves_the_others_running() -> None:
 
 
 def test_a_card_has_the_whole_command_that_runs_it_again() -> None:
-    suite = suite_of("fairness")
+    suite = SUITES.get("fairness")
     found = SuiteResult(suite, ("mine", "lp(paper)"), (), True, (), {}, "", ("mine=my law.so",))
     words = "ackclock suite fairness mine &#x27;lp(paper)&#x27; --case a --quick"
     assert _command(found, "a") == f"{words} --law &#x27;mine=my law.so&#x27; --out DIR"
@@ -398,6 +402,14 @@ def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     kept[1].write_text("", encoding="utf-8")
     third = run_suite("quick", ["cubic"], cases=["alone"], seeds=3, keep=tmp_path)
     assert third.cell("alone", "cubic").values[2] == values[2]
+
+
+def test_a_value_is_kept_for_the_sources_that_made_it(tmp_path: Path) -> None:
+    made = case()
+    scenario = made.build("newreno", 1)
+    Kept(tmp_path, "a").put(made, "sim", scenario, 0.5)
+    assert Kept(tmp_path, "a").get(made, "sim", scenario) == 0.5
+    assert Kept(tmp_path, "b").get(made, "sim", scenario) is None
 
 
 def test_cases_that_look_at_variables_are_not_live() -> None:

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from ackclock.suites import suite_of
-from ackclock.suites.tcpeval.network import (
+from ackclock.suites import SUITES
+from ackclock_studies.suites.tcpeval.network import (
     CENTRE,
     EDGES_LEFT,
     EDGES_RIGHT,
@@ -19,7 +19,7 @@ from ackclock.suites.tcpeval.network import (
     mean_bytes,
     scenario,
 )
-from ackclock.suites.tcpeval.suite import PLACES
+from ackclock_studies.suites.tcpeval.suite import PLACES
 
 ACCESS = next(place.centre for place in PLACES if place.key == "access")
 
@@ -61,7 +61,7 @@ def test_an_uncongested_link_carries_the_load() -> None:
 
 
 def test_all_scenarios_of_the_draft_have_cases() -> None:
-    keys = [case.key for case in suite_of("tcpeval").cases(False)]
+    keys = [case.key for case in SUITES.get("tcpeval").cases(False)]
     for place in ("datacentre", "access", "oceanic", "satellite", "wlan", "dialup"):
         # Three loads, two directions, three metrics.
         assert sum(key.startswith(f"{place}-") for key in keys) == 18

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
-from ackclock.studies.watanabe2013 import model, runs_measures, scenarios, scenarios_beyond
-from ackclock.studies.watanabe2013.analysis import METRICS, Results, means, shapes, sharing
-from ackclock.studies.watanabe2013.predicates import CLAIMS, best_in, flips
-from ackclock.studies.watanabe2013.published import PUBLISHED
-from ackclock.studies.watanabe2013.scenarios import (
+from ackclock_studies.watanabe2013 import model, runs_measures, scenarios, scenarios_beyond
+from ackclock_studies.watanabe2013.analysis import METRICS, Results, means, shapes, sharing
+from ackclock_studies.watanabe2013.predicates import CLAIMS, best_in, flips
+from ackclock_studies.watanabe2013.published import PUBLISHED
+from ackclock_studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     BY_KEY,
     CASES,

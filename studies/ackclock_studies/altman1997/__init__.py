@@ -27,6 +27,7 @@ FIGURES = {
 
 
 STUDY = listed(
+    __name__,
     key="altman1997",
     title="Performance modeling of TCP/IP in a wide-area network",
     citation=(

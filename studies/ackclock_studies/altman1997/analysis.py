@@ -12,8 +12,10 @@ import polars as pl
 
 import ackclock as ac
 from ackclock.base.estimates import estimate
-from ackclock.studies.altman1997 import model, runs_bursts
-from ackclock.studies.altman1997.analysis_map import (
+from ackclock.studies.framework.reduce import sum_of
+from ackclock.studies.framework.study import ByName
+from ackclock_studies.altman1997 import model, runs_bursts
+from ackclock_studies.altman1997.analysis_map import (
     RTT_LIMIT,
     THP_LIMIT,
     map_points,
@@ -21,11 +23,9 @@ from ackclock.studies.altman1997.analysis_map import (
     map_shares,
     map_validity,
 )
-from ackclock.studies.altman1997.published import Case, cases
-from ackclock.studies.altman1997.runs import TRACED, predict
-from ackclock.studies.altman1997.scenarios import Plan
-from ackclock.studies.framework.reduce import sum_of
-from ackclock.studies.framework.study import ByName
+from ackclock_studies.altman1997.published import Case, cases
+from ackclock_studies.altman1997.runs import TRACED, predict
+from ackclock_studies.altman1997.scenarios import Plan
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.altman1997.runs import predict
-from ackclock.studies.altman1997.scenarios import Plan, random_points
 from ackclock.studies.framework.reduce import mean_of
+from ackclock_studies.altman1997.runs import predict
+from ackclock_studies.altman1997.scenarios import Plan, random_points
 
 THP_LIMIT = 0.11
 RTT_LIMIT = 0.075

@@ -10,8 +10,8 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import NullLocator
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT, in_paper_box
-from ackclock.studies.altman1997.scenarios import FAST
+from ackclock_studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT, in_paper_box
+from ackclock_studies.altman1997.scenarios import FAST
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

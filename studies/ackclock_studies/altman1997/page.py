@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet
-from ackclock.studies.altman1997.analysis import Results
-from ackclock.studies.altman1997.analysis_map import PAPER_BOX, RTT_LIMIT, THP_LIMIT
-from ackclock.studies.altman1997.scenarios import MAP_BUFFER_PACKETS, MAP_RANGES
 from ackclock.studies.framework.page import PageContext
+from ackclock_studies.altman1997.analysis import Results
+from ackclock_studies.altman1997.analysis_map import PAPER_BOX, RTT_LIMIT, THP_LIMIT
+from ackclock_studies.altman1997.scenarios import MAP_BUFFER_PACKETS, MAP_RANGES
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:

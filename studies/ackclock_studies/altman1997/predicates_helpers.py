@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ackclock.base.claims import Observation, Predicate
-from ackclock.studies.altman1997.analysis import Results
+from ackclock_studies.altman1997.analysis import Results
 
 Measure = Callable[[Results], Sequence[Observation]]
 

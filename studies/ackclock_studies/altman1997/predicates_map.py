@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.altman1997.analysis import Results
-from ackclock.studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT, in_paper_box, within
-from ackclock.studies.altman1997.predicates_helpers import Measure, rounded
+from ackclock_studies.altman1997.analysis import Results
+from ackclock_studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT, in_paper_box, within
+from ackclock_studies.altman1997.predicates_helpers import Measure, rounded
 
 # ------------------------------------------------------------------------ the paper's real claim
 

@@ -10,9 +10,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.altman1997.analysis import Results
-from ackclock.studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT
-from ackclock.studies.altman1997.predicates_helpers import Measure, number, relative_error, rounded
+from ackclock_studies.altman1997.analysis import Results
+from ackclock_studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT
+from ackclock_studies.altman1997.predicates_helpers import Measure, number, relative_error, rounded
 
 SAME_THP = 0.07
 SAME_RTT = 0.07

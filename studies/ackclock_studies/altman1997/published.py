@@ -77,7 +77,7 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """Return the 21 published cases, in the order of the tables."""
     text = (
-        resources.files("ackclock.studies.altman1997")
+        resources.files("ackclock_studies.altman1997")
         .joinpath("published.csv")
         .read_text(encoding="utf-8")
     )

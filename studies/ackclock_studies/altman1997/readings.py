@@ -13,12 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.altman1997 import runs
-from ackclock.studies.altman1997.analysis import Results, analyse
-from ackclock.studies.altman1997.predicates import CLAIMS
-from ackclock.studies.altman1997.scenarios import Opened, Plan
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
+from ackclock_studies.altman1997 import runs
+from ackclock_studies.altman1997.analysis import Results, analyse
+from ackclock_studies.altman1997.predicates import CLAIMS
+from ackclock_studies.altman1997.scenarios import Opened, Plan
 
 AXES = (
     Axis(

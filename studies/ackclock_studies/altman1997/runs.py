@@ -9,9 +9,12 @@ from typing import Any
 import polars as pl
 
 import ackclock as ac
-from ackclock.studies.altman1997 import runs_bursts
-from ackclock.studies.altman1997.published import Case, Path, cases
-from ackclock.studies.altman1997.scenarios import (
+from ackclock.studies.framework.parts import Advance, Part
+from ackclock.studies.framework.reduce import sum_of
+from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
+from ackclock_studies.altman1997 import runs_bursts
+from ackclock_studies.altman1997.published import Case, Path, cases
+from ackclock_studies.altman1997.scenarios import (
     MAP_RANGES,
     MAP_SEED,
     OWN,
@@ -25,9 +28,6 @@ from ackclock.studies.altman1997.scenarios import (
     of_seed,
     random_points,
 )
-from ackclock.studies.framework.parts import Advance, Part
-from ackclock.studies.framework.reduce import sum_of
-from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulate
 
 TRACED = {"f2": "1.5", "f3": "1.3", "f6": "2.3", "f7": "3.5"}
 """Which case each figure of W(t) shows; the paper names those of figures 6 and 7 alone."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from ackclock.studies.altman1997.published import Path
-from ackclock.studies.altman1997.scenarios import FAST, Setting
 from ackclock.studies.framework.stats import autocorrelation
+from ackclock_studies.altman1997.published import Path
+from ackclock_studies.altman1997.scenarios import FAST, Setting
 
 CASES = ("1.1", "1.3", "1.4", "1.5", "1.6", "1.9")
 """Cases whose slow starts have several rounds."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import ackclock as ac
-from ackclock.studies.altman1997.published import Exogenous, Path
+from ackclock_studies.altman1997.published import Exogenous, Path
 
 PACKET_BYTES = 576
 PAYLOAD_BYTES = 536

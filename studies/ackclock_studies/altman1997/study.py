@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ackclock.studies.altman1997 import figures, figures_beyond
-from ackclock.studies.altman1997.analysis import Results, analyse
-from ackclock.studies.altman1997.page import build
-from ackclock.studies.altman1997.predicates import CLAIMS
-from ackclock.studies.altman1997.runs import parts
-from ackclock.studies.altman1997.scenarios import Plan
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
+from ackclock_studies.altman1997 import STUDY, figures, figures_beyond
+from ackclock_studies.altman1997.analysis import Results, analyse
+from ackclock_studies.altman1997.page import build
+from ackclock_studies.altman1997.predicates import CLAIMS
+from ackclock_studies.altman1997.runs import parts
+from ackclock_studies.altman1997.scenarios import Plan
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-KEY = "altman1997"
 
 _TABLES = ("table-1", "table-2", "table-3")
 
@@ -119,8 +116,7 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=analyse,

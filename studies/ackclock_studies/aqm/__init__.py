@@ -17,6 +17,7 @@ FIGURES = {
 
 
 STUDY = listed(
+    __name__,
     key="aqm",
     title="Queue disciplines on the scenarios of RFC 7928",
     citation=(

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.estimates import estimate
-from ackclock.studies.aqm.published import LEVELS, loss_of
-from ackclock.studies.aqm.scenarios import (
+from ackclock.studies.framework.study import ByName
+from ackclock_studies.aqm.published import LEVELS, loss_of
+from ackclock_studies.aqm.scenarios import (
     HIGH_BPS,
     LOW_BPS,
     MSS_BYTES,
@@ -19,7 +20,6 @@ from ackclock.studies.aqm.scenarios import (
     Plan,
     flows_of,
 )
-from ackclock.studies.framework.study import ByName
 
 CAPACITY_BPS = RATE_BPS * MSS_BYTES / PACKET_BYTES
 """The most that can be goodput."""

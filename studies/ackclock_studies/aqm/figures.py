@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.aqm.analysis import CAPACITY_BPS
-from ackclock.studies.aqm.scenarios import BY_FLOW, QUEUES
+from ackclock_studies.aqm.analysis import CAPACITY_BPS
+from ackclock_studies.aqm.scenarios import BY_FLOW, QUEUES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
-from ackclock.studies.aqm.analysis import CAPACITY_BPS, Results
-from ackclock.studies.aqm.published import LEVELS
-from ackclock.studies.aqm.scenarios import PATH_PACKETS, QUEUES, RATE_BPS, RTT_MS, flows_of
 from ackclock.studies.framework.page import PageContext
+from ackclock_studies.aqm.analysis import CAPACITY_BPS, Results
+from ackclock_studies.aqm.published import LEVELS
+from ackclock_studies.aqm.scenarios import PATH_PACKETS, QUEUES, RATE_BPS, RTT_MS, flows_of
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:

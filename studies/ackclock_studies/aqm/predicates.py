@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ackclock.base.claims import Claim, Comparison, Observation, Predicate
-from ackclock.studies.aqm.analysis import CAPACITY_BPS, Results
-from ackclock.studies.aqm.published import LEVELS, TARGETS_S
-from ackclock.studies.aqm.scenarios import (
+from ackclock_studies.aqm.analysis import CAPACITY_BPS, Results
+from ackclock_studies.aqm.published import LEVELS, TARGETS_S
+from ackclock_studies.aqm.scenarios import (
     BY_FLOW,
     FIRST_WINDOWS,
     ONE_LINE,

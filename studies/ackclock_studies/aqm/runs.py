@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from ackclock.studies.aqm import scenarios
-from ackclock.studies.aqm.scenarios import HIGH_BPS, LOW_BPS, RATE_BPS, Plan, Setting
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
+from ackclock_studies.aqm import scenarios
+from ackclock_studies.aqm.scenarios import HIGH_BPS, LOW_BPS, RATE_BPS, Plan, Setting
 
 
 def parts(plan: Plan, threads: int | None) -> list[Part]:

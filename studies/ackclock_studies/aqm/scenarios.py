@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import ackclock as ac
 from ackclock.scenario.queues import AnyQueue
-from ackclock.studies.aqm.published import LEVELS
+from ackclock_studies.aqm.published import LEVELS
 
 RATE_BPS = 10_000_000
 PACKET_BYTES = 1500

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-from ackclock.studies.aqm import figures
-from ackclock.studies.aqm.analysis import Results, analyse
-from ackclock.studies.aqm.page import build
-from ackclock.studies.aqm.predicates import CLAIMS
-from ackclock.studies.aqm.runs import parts
-from ackclock.studies.aqm.scenarios import Plan
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-
-KEY = "aqm"
+from ackclock_studies.aqm import STUDY, figures
+from ackclock_studies.aqm.analysis import Results, analyse
+from ackclock_studies.aqm.page import build
+from ackclock_studies.aqm.predicates import CLAIMS
+from ackclock_studies.aqm.runs import parts
+from ackclock_studies.aqm.scenarios import Plan
 
 FIGURES: Mapping[str, FigureSpec[Results]] = {
     "tradeoff": FigureSpec(
@@ -53,8 +50,7 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=analyse,

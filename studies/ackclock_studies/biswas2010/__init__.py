@@ -24,6 +24,7 @@ FIGURES = {
 }
 
 STUDY = listed(
+    __name__,
     key="biswas2010",
     title="Analysing TCP for bursty traffic",
     citation=(

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from ackclock.base.estimates import Estimate, estimate
-from ackclock.studies.biswas2010.scenarios import Plan
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.study import ByName
+from ackclock_studies.biswas2010.scenarios import Plan
 
 GROUP = ("mix", "mode", "n", "variant", "rival", "cwv_rto", "period_s", "delay_s", "choice")
 

@@ -9,8 +9,8 @@ import polars as pl
 from matplotlib.ticker import StrMethodFormatter
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.biswas2010.scenarios import CUBICS, CWV, CWV_RTOS, NEWCWV, RFC5681, STANDARD
 from ackclock.studies.framework.reduce import mean_of
+from ackclock_studies.biswas2010.scenarios import CUBICS, CWV, CWV_RTOS, NEWCWV, RFC5681, STANDARD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,7 +18,8 @@ import polars as pl
 import ackclock as ac
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Prose
-from ackclock.studies.biswas2010.scenarios import (
+from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
+from ackclock_studies.biswas2010.scenarios import (
     MSS_BYTES,
     RATE_BPS,
     SHORT_S,
@@ -29,7 +30,6 @@ from ackclock.studies.biswas2010.scenarios import (
     Video,
     path,
 )
-from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

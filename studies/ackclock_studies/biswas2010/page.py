@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
-from ackclock.studies.biswas2010.analysis import FIRST, Results
-from ackclock.studies.biswas2010.figures import LOOKS
-from ackclock.studies.biswas2010.predicates import (
+from ackclock.studies.framework.page import PageContext
+from ackclock_studies.biswas2010.analysis import FIRST, Results
+from ackclock_studies.biswas2010.figures import LOOKS
+from ackclock_studies.biswas2010.predicates import (
     MODERATE_FLOWS,
     MUCH,
     SAME,
@@ -18,7 +19,7 @@ from ackclock.studies.biswas2010.predicates import (
     SUBSTANTIAL,
     window_over_pipe,
 )
-from ackclock.studies.biswas2010.scenarios import (
+from ackclock_studies.biswas2010.scenarios import (
     CHOICES,
     CWV,
     CWV_RTOS,
@@ -26,7 +27,6 @@ from ackclock.studies.biswas2010.scenarios import (
     STANDARD,
     VARIANTS,
 )
-from ackclock.studies.framework.page import PageContext
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.biswas2010.analysis import Results, difference
-from ackclock.studies.biswas2010.published import STATED
-from ackclock.studies.biswas2010.scenarios import (
+from ackclock_studies.biswas2010.analysis import Results, difference
+from ackclock_studies.biswas2010.published import STATED
+from ackclock_studies.biswas2010.scenarios import (
     CWV,
     CWV_RTOS,
     LONG_S,

@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.biswas2010 import runs, scenarios
-from ackclock.studies.biswas2010.analysis import Results, analyse
-from ackclock.studies.biswas2010.predicates import CLAIMS
-from ackclock.studies.biswas2010.scenarios import CWV, CWV_RTOS, STANDARD, Plan, Setting
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
 from ackclock.studies.framework.simulation import simulated
+from ackclock_studies.biswas2010 import runs, scenarios
+from ackclock_studies.biswas2010.analysis import Results, analyse
+from ackclock_studies.biswas2010.predicates import CLAIMS
+from ackclock_studies.biswas2010.scenarios import CWV, CWV_RTOS, STANDARD, Plan, Setting
 
 AXES = (
     Axis(

@@ -7,8 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from ackclock.studies.biswas2010 import scenarios
-from ackclock.studies.biswas2010.scenarios import (
+from ackclock.studies.framework.parts import Part
+from ackclock.studies.framework.reduce import mean_of
+from ackclock.studies.framework.simulation import Tables, simulated
+from ackclock_studies.biswas2010 import scenarios
+from ackclock_studies.biswas2010.scenarios import (
     MESSAGES,
     PACKET_BYTES,
     Plan,
@@ -16,9 +19,6 @@ from ackclock.studies.biswas2010.scenarios import (
     Video,
     cwv_rto,
 )
-from ackclock.studies.framework.parts import Part
-from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.framework.simulation import Tables, simulated
 
 
 def _settings(settings: Sequence[Setting]) -> pl.DataFrame:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
-from ackclock.studies.biswas2010 import figures
-from ackclock.studies.biswas2010.analysis import Results, analyse
-from ackclock.studies.biswas2010.live import LIVE
-from ackclock.studies.biswas2010.page import build
-from ackclock.studies.biswas2010.predicates import CLAIMS
-from ackclock.studies.biswas2010.runs import parts
-from ackclock.studies.biswas2010.scenarios import CHOICES, LONG_S, SHORT_S, VIDEO_RULES, Plan
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-
-KEY = "biswas2010"
+from ackclock_studies.biswas2010 import STUDY, figures
+from ackclock_studies.biswas2010.analysis import Results, analyse
+from ackclock_studies.biswas2010.live import LIVE
+from ackclock_studies.biswas2010.page import build
+from ackclock_studies.biswas2010.predicates import CLAIMS
+from ackclock_studies.biswas2010.runs import parts
+from ackclock_studies.biswas2010.scenarios import CHOICES, LONG_S, SHORT_S, VIDEO_RULES, Plan
 
 TRADED = 16
 """The number of flows at which rates are set against drops."""
@@ -89,8 +86,7 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 }
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=analyse,

@@ -17,6 +17,7 @@ FIGURES = {
 
 
 STUDY = listed(
+    __name__,
     key="laws",
     title="Growth laws side by side",
     citation=(

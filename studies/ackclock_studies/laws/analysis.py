@@ -9,9 +9,9 @@ import polars as pl
 
 from ackclock.base.estimates import estimate
 from ackclock.studies.framework.study import ByName
-from ackclock.studies.laws.published import RESPONSE, htcp_gain
-from ackclock.studies.laws.runs import LOW_PACKETS
-from ackclock.studies.laws.scenarios import (
+from ackclock_studies.laws.published import RESPONSE, htcp_gain
+from ackclock_studies.laws.runs import LOW_PACKETS
+from ackclock_studies.laws.scenarios import (
     BESIDE,
     PACKET_BYTES,
     PAYLOAD_BYTES,

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.laws.published import RESPONSE
-from ackclock.studies.laws.scenarios import LAWS
+from ackclock_studies.laws.published import RESPONSE
+from ackclock_studies.laws.scenarios import LAWS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

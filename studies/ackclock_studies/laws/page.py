@@ -8,11 +8,11 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.laws.analysis import Results
-from ackclock.studies.laws.predicates import DEEP_BDP, LIMIT
-from ackclock.studies.laws.published import RESPONSE
-from ackclock.studies.laws.runs import CONVERGED, SMOOTHED_S
-from ackclock.studies.laws.scenarios import (
+from ackclock_studies.laws.analysis import Results
+from ackclock_studies.laws.predicates import DEEP_BDP, LIMIT
+from ackclock_studies.laws.published import RESPONSE
+from ackclock_studies.laws.runs import CONVERGED, SMOOTHED_S
+from ackclock_studies.laws.scenarios import (
     BLOAT_BDP,
     BLOAT_MBPS,
     LAWS,

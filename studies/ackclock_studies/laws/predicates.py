@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from ackclock.base.claims import Claim, Comparison, Observation, PartResult, Predicate
-from ackclock.studies.laws.analysis import Results, slowdown_starts
-from ackclock.studies.laws.published import (
+from ackclock_studies.laws.analysis import Results, slowdown_starts
+from ackclock_studies.laws.published import (
     COPA_DELTA,
     LEDBAT_TARGET_S,
     LEDBATPP_TARGET_S,
@@ -20,7 +20,7 @@ from ackclock.studies.laws.published import (
     SLOWDOWNS,
     VEGAS_BACKLOG,
 )
-from ackclock.studies.laws.scenarios import HYBLA_RTTS_MS, LAWS, LONG_RTT_MS, SHORT_RTT_MS
+from ackclock_studies.laws.scenarios import HYBLA_RTTS_MS, LAWS, LONG_RTT_MS, SHORT_RTT_MS
 
 LIMIT = 0.15
 """How far a number may be off a formula's, as in the study ``response``."""

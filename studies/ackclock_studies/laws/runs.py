@@ -8,9 +8,9 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
-from ackclock.studies.laws import scenarios
-from ackclock.studies.laws.published import start
-from ackclock.studies.laws.scenarios import (
+from ackclock_studies.laws import scenarios
+from ackclock_studies.laws.published import start
+from ackclock_studies.laws.scenarios import (
     BESIDE,
     BY_LOSS,
     MSS_BYTES,

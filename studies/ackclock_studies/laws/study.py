@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.laws import figures
-from ackclock.studies.laws.analysis import Results, analyse
-from ackclock.studies.laws.page import build
-from ackclock.studies.laws.predicates import CLAIMS, LIMIT
-from ackclock.studies.laws.runs import parts
-from ackclock.studies.laws.scenarios import RAMP_AT_S, Plan
+from ackclock_studies.laws import STUDY, figures
+from ackclock_studies.laws.analysis import Results, analyse
+from ackclock_studies.laws.page import build
+from ackclock_studies.laws.predicates import CLAIMS, LIMIT
+from ackclock_studies.laws.runs import parts
+from ackclock_studies.laws.scenarios import RAMP_AT_S, Plan
 
-KEY = "laws"
 LONGEST_RAMP_S = 140 - RAMP_AT_S
 
 FIGURES: Mapping[str, FigureSpec[Results]] = {
@@ -59,8 +57,7 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=analyse,

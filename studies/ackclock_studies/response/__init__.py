@@ -12,6 +12,7 @@ FIGURES = {
 
 
 STUDY = listed(
+    __name__,
     key="response",
     title="Response functions of Reno and CUBIC",
     citation=(

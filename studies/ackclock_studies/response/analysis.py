@@ -10,8 +10,8 @@ import polars as pl
 import ackclock as ac
 from ackclock.base.estimates import estimate
 from ackclock.studies.framework.study import ByName
-from ackclock.studies.response import model
-from ackclock.studies.response.scenarios import Plan
+from ackclock_studies.response import model
+from ackclock_studies.response.scenarios import Plan
 
 
 class Results(ByName[Plan]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ackclock.plots.style import COLOURS, SEQUENCE, figure, styled
-from ackclock.studies.response.scenarios import RTTS_MS
+from ackclock_studies.response.scenarios import RTTS_MS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.response.analysis import Results
-from ackclock.studies.response.predicates import LARGEST_RATE, RATE_LIMIT, WINDOW_LIMIT
-from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS, RTTS_MS, START
+from ackclock_studies.response.analysis import Results
+from ackclock_studies.response.predicates import LARGEST_RATE, RATE_LIMIT, WINDOW_LIMIT
+from ackclock_studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS, RTTS_MS, START
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.response.analysis import Results
-from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
+from ackclock_studies.response.analysis import Results
+from ackclock_studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
 
 WINDOW_LIMIT = 0.10
 RATE_LIMIT = 0.15

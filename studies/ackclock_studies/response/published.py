@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ackclock as ac
-from ackclock.studies.response.scenarios import PERIODS, RTTS_MS
+from ackclock_studies.response.scenarios import PERIODS, RTTS_MS
 
 Windows = dict[tuple[str, int, int], float]
 """Mean windows by the formulas, packets, for (law, round-trip time in ms, packets a loss)."""

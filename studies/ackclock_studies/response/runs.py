@@ -11,9 +11,9 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
-from ackclock.studies.response import scenarios
-from ackclock.studies.response.published import formulas
-from ackclock.studies.response.scenarios import (
+from ackclock_studies.response import scenarios
+from ackclock_studies.response.published import formulas
+from ackclock_studies.response.scenarios import (
     MSS_BYTES,
     RECEIVE_WINDOW_BYTES,
     Plan,

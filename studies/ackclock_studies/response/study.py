@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.response import figures
-from ackclock.studies.response.analysis import Results, analyse
-from ackclock.studies.response.page import build
-from ackclock.studies.response.predicates import CLAIMS, RATE_LIMIT, WINDOW_LIMIT
-from ackclock.studies.response.runs import parts
-from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS, Plan
-
-KEY = "response"
+from ackclock_studies.response import STUDY, figures
+from ackclock_studies.response.analysis import Results, analyse
+from ackclock_studies.response.page import build
+from ackclock_studies.response.predicates import CLAIMS, RATE_LIMIT, WINDOW_LIMIT
+from ackclock_studies.response.runs import parts
+from ackclock_studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS, Plan
 
 FIGURES: Mapping[str, FigureSpec[Results]] = {
     "windows": FigureSpec(
@@ -39,8 +36,7 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=analyse,

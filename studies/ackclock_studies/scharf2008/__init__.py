@@ -21,6 +21,7 @@ FIGURES = {
 }
 
 STUDY = listed(
+    __name__,
     key="scharf2008",
     title="Quick-Start TCP, end points and routers",
     citation=(

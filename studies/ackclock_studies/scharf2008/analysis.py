@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.scharf2008.scenarios import LINK_BPS, Plan
+from ackclock_studies.scharf2008.scenarios import LINK_BPS, Plan
 
 RESPONSE = ("rtt_s", "size_bytes", "growth", "buffer", "startup", "ssthresh_rule", "seed",
             "response_s")  # fmt: skip

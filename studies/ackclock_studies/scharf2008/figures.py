@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.scharf2008.scenarios import (
+from ackclock_studies.scharf2008.scenarios import (
     FLOOD_PER_S,
     HIGH_BPS,
     HISTORIES,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.scharf2008.published import TABLE_1
-from ackclock.studies.scharf2008.scenarios_pages import (
+from ackclock_studies.scharf2008.published import TABLE_1
+from ackclock_studies.scharf2008.scenarios_pages import (
     HTTPS,
     MAIN,
     MODELS,

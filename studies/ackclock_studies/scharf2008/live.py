@@ -22,13 +22,13 @@ import ackclock as ac
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies.framework.live import KEY, Live, SimAndLive, Trial, compared
-from ackclock.studies.scharf2008.predicates_live import (
+from ackclock_studies.scharf2008.predicates_live import (
     DOWNLOADS,
     PAGES,
     PREDICATES,
     TRACES,
 )
-from ackclock.studies.scharf2008.scenarios import (
+from ackclock_studies.scharf2008.scenarios import (
     HIGH_BPS,
     LINK_BPS,
     LOW_BPS,

@@ -8,9 +8,9 @@ import polars as pl
 
 from ackclock.base.estimates import estimate
 from ackclock.report.page import Cell, Sheet
-from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.published import TABLE_1
-from ackclock.studies.scharf2008.scenarios_pages import (
+from ackclock_studies.scharf2008.analysis import Results
+from ackclock_studies.scharf2008.published import TABLE_1
+from ackclock_studies.scharf2008.scenarios_pages import (
     HTTPS,
     KEPT_READING,
     MODELS,

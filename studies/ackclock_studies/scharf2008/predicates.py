@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, Predicate
-from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.published import STATED
-from ackclock.studies.scharf2008.scenarios import GROWTHS, HIGH_BPS, LOW_BPS, RTTS_S, SIZES
+from ackclock_studies.scharf2008.analysis import Results
+from ackclock_studies.scharf2008.published import STATED
+from ackclock_studies.scharf2008.scenarios import GROWTHS, HIGH_BPS, LOW_BPS, RTTS_S, SIZES
 
 Measure = Callable[[Results], Sequence[Observation]]
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from ackclock.base.claims import Observation, Predicate
-from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.scenarios_beyond import PATIENCE_S
-from ackclock.studies.scharf2008.scenarios_pages import HTTPS
+from ackclock_studies.scharf2008.analysis import Results
+from ackclock_studies.scharf2008.scenarios_beyond import PATIENCE_S
+from ackclock_studies.scharf2008.scenarios_pages import HTTPS
 
 Measure = Callable[[Results], Sequence[Observation]]
 

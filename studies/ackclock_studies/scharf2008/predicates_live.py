@@ -12,10 +12,10 @@ import polars as pl
 
 from ackclock.base.claims import Observation, Predicate
 from ackclock.base.estimates import estimate
-from ackclock.studies.scharf2008.predicates import AT_ONCE, SLOW_START_S
-from ackclock.studies.scharf2008.predicates_pages import NEAR
-from ackclock.studies.scharf2008.published import TABLE_1
-from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS
+from ackclock_studies.scharf2008.predicates import AT_ONCE, SLOW_START_S
+from ackclock_studies.scharf2008.predicates_pages import NEAR
+from ackclock_studies.scharf2008.published import TABLE_1
+from ackclock_studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS
 
 SLOW, LOW, HIGH = "kernel, CUBIC", "kernel, 5.12 Mbit/s", "kernel, 81.92 Mbit/s"
 """The ways to begin that are judged."""

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.scharf2008.analysis import Results
-from ackclock.studies.scharf2008.published import TABLE_1
-from ackclock.studies.scharf2008.scenarios_pages import HTTPS, MAIN, MODELS, OTHERS, RTT_S, Reading
+from ackclock_studies.scharf2008.analysis import Results
+from ackclock_studies.scharf2008.published import TABLE_1
+from ackclock_studies.scharf2008.scenarios_pages import HTTPS, MAIN, MODELS, OTHERS, RTT_S, Reading
 
 NEAR = 0.25
 """A page time is the published one, and a speed-up, within this share."""

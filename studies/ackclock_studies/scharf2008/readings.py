@@ -16,12 +16,12 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
 from ackclock.studies.framework.simulation import as_inputs, simulate, simulated
-from ackclock.studies.scharf2008 import analysis_pages, predicates_pages, runs, scenarios
-from ackclock.studies.scharf2008.analysis import Results, analyse
-from ackclock.studies.scharf2008.predicates import CLAIMS
-from ackclock.studies.scharf2008.runs_pages import page_times
-from ackclock.studies.scharf2008.scenarios import HIGH_BPS, Opened, Plan, Trace
-from ackclock.studies.scharf2008.scenarios_pages import (
+from ackclock_studies.scharf2008 import analysis_pages, predicates_pages, runs, scenarios
+from ackclock_studies.scharf2008.analysis import Results, analyse
+from ackclock_studies.scharf2008.predicates import CLAIMS
+from ackclock_studies.scharf2008.runs_pages import page_times
+from ackclock_studies.scharf2008.scenarios import HIGH_BPS, Opened, Plan, Trace
+from ackclock_studies.scharf2008.scenarios_pages import (
     HTTPS,
     LARGE,
     MAIN,

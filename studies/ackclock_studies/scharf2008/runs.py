@@ -10,8 +10,8 @@ import polars as pl
 import ackclock as ac
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
-from ackclock.studies.scharf2008 import runs_abuse, runs_beyond, runs_costs, runs_pages, scenarios
-from ackclock.studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
+from ackclock_studies.scharf2008 import runs_abuse, runs_beyond, runs_costs, runs_pages, scenarios
+from ackclock_studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
 
 PACKET_BITS = 12_000
 

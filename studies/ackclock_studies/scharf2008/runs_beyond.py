@@ -9,8 +9,8 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
-from ackclock.studies.scharf2008.scenarios import Plan
-from ackclock.studies.scharf2008.scenarios_beyond import (
+from ackclock_studies.scharf2008.scenarios import Plan
+from ackclock_studies.scharf2008.scenarios_beyond import (
     PACKET_BITS,
     Alone,
     Begin,

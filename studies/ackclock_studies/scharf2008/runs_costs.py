@@ -22,8 +22,8 @@ import ackclock as ac
 from ackclock.bench.speed import RouterBench
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.simulation import as_inputs
-from ackclock.studies.scharf2008 import scenarios
-from ackclock.studies.scharf2008.scenarios import SHARES, Plan
+from ackclock_studies.scharf2008 import scenarios
+from ackclock_studies.scharf2008.scenarios import SHARES, Plan
 
 BATCH = 10_000
 """Packets of a batch: a slot of a millisecond."""

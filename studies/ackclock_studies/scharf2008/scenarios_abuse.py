@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import ackclock as ac
-from ackclock.studies.scharf2008.scenarios import (
+from ackclock_studies.scharf2008.scenarios import (
     FLOOD_PER_S,
     GROWTHS,
     HIGH_BPS,

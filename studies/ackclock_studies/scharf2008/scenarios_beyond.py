@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import ackclock as ac
-from ackclock.studies.scharf2008 import scenarios, scenarios_pages
-from ackclock.studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
+from ackclock_studies.scharf2008 import scenarios, scenarios_pages
+from ackclock_studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
 
 PACKET_BITS = 12_000
 STARTUPS = ("slow-start", "iw10", "quick-start", "jump-start", "careful-resume", "stale-resume",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import ackclock as ac
-from ackclock.studies.scharf2008.scenarios import (
+from ackclock_studies.scharf2008.scenarios import (
     HIGH_BPS,
     LOW_BPS,
     OWN,

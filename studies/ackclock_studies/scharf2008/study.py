@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import polars as pl
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.scharf2008 import (
+from ackclock_studies.scharf2008 import (
+    STUDY,
     analysis_beyond,
     analysis_pages,
     figures,
@@ -17,14 +17,12 @@ from ackclock.studies.scharf2008 import (
     figures_pages,
     predicates_pages,
 )
-from ackclock.studies.scharf2008.analysis import Results, analyse
-from ackclock.studies.scharf2008.live import LIVE
-from ackclock.studies.scharf2008.page import build
-from ackclock.studies.scharf2008.predicates import CLAIMS
-from ackclock.studies.scharf2008.runs import parts
-from ackclock.studies.scharf2008.scenarios import Plan
-
-KEY = "scharf2008"
+from ackclock_studies.scharf2008.analysis import Results, analyse
+from ackclock_studies.scharf2008.live import LIVE
+from ackclock_studies.scharf2008.page import build
+from ackclock_studies.scharf2008.predicates import CLAIMS
+from ackclock_studies.scharf2008.runs import parts
+from ackclock_studies.scharf2008.scenarios import Plan
 
 FIGURES: Mapping[str, FigureSpec[Results]] = {
     "f4": FigureSpec(
@@ -93,8 +91,7 @@ def _tables(plan: Plan, parts: Mapping[str, pl.DataFrame]) -> Results:
 
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=_tables,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ackclock.suites import fairness, nsperf, rfc9743
-from ackclock.suites.c4 import suite as c4
 from ackclock.suites.framework.case import Case, Suite
+from ackclock_studies.suites import fairness, nsperf, rfc9743
+from ackclock_studies.suites.c4 import suite as c4
 
 CHOSEN = (
     "jain-2-1bdp",

@@ -10,9 +10,9 @@ from functools import partial
 
 import ackclock as ac
 from ackclock.scenario.queues import AnyQueue
-from ackclock.suites import fairness
 from ackclock.suites.framework.case import Case, Limit, Outcome, Suite
 from ackclock.suites.framework.paths import Member, Way
+from ackclock_studies.suites import fairness
 
 RATES_BPS = (1e6, 10e6, 100e6)
 RTT_S = 0.05

@@ -21,6 +21,7 @@ FIGURES = {
 
 
 STUDY = listed(
+    __name__,
     key="tambuwal2018",
     title="Start-up after SYN loss, under web traffic",
     citation=(

@@ -10,8 +10,8 @@ import polars as pl
 
 from ackclock.base.estimates import Estimate, estimate
 from ackclock.studies.framework.study import ByName
-from ackclock.studies.tambuwal2018.runs import LISTS, found_rate
-from ackclock.studies.tambuwal2018.scenarios import LABELS, TSL, VARIANTS, Plan
+from ackclock_studies.tambuwal2018.runs import LISTS, found_rate
+from ackclock_studies.tambuwal2018.scenarios import LABELS, TSL, VARIANTS, Plan
 
 RUN_COLUMNS = (
     "variant",

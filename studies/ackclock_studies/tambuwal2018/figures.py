@@ -11,7 +11,7 @@ import polars as pl
 from ackclock.base.estimates import estimate
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.tambuwal2018.scenarios import (
+from ackclock_studies.tambuwal2018.scenarios import (
     BEST,
     HIGH_RTT_S,
     LABELS,

@@ -11,10 +11,10 @@ import polars as pl
 from ackclock.base.estimates import Estimate, estimate
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.tambuwal2018.analysis import Results
-from ackclock.studies.tambuwal2018.published import TABLE_2, TABLE_3
-from ackclock.studies.tambuwal2018.runs import found_rate
-from ackclock.studies.tambuwal2018.scenarios import (
+from ackclock_studies.tambuwal2018.analysis import Results
+from ackclock_studies.tambuwal2018.published import TABLE_2, TABLE_3
+from ackclock_studies.tambuwal2018.runs import found_rate
+from ackclock_studies.tambuwal2018.scenarios import (
     BEST,
     FTP_FLOWS,
     LABELS,

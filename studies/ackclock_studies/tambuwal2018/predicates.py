@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ackclock.base.claims import Claim, Observation, Predicate
-from ackclock.studies.tambuwal2018.analysis import Results
-from ackclock.studies.tambuwal2018.published import FIGURE_6, PEAKS, STATED, TABLE_2, TABLE_3
-from ackclock.studies.tambuwal2018.scenarios import BEST, OTHERS, STANDARD, TSL
+from ackclock_studies.tambuwal2018.analysis import Results
+from ackclock_studies.tambuwal2018.published import FIGURE_6, PEAKS, STATED, TABLE_2, TABLE_3
+from ackclock_studies.tambuwal2018.scenarios import BEST, OTHERS, STANDARD, TSL
 
 IW1, IW3 = ("1,2", "1,16", "1,1000"), ("3,2", "3,16", "3,1000")
 

@@ -17,10 +17,10 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
 from ackclock.studies.framework.simulation import as_inputs
-from ackclock.studies.tambuwal2018.analysis import Results, analyse
-from ackclock.studies.tambuwal2018.predicates import CLAIMS
-from ackclock.studies.tambuwal2018.runs import run_all
-from ackclock.studies.tambuwal2018.scenarios import (
+from ackclock_studies.tambuwal2018.analysis import Results, analyse
+from ackclock_studies.tambuwal2018.predicates import CLAIMS
+from ackclock_studies.tambuwal2018.runs import run_all
+from ackclock_studies.tambuwal2018.scenarios import (
     BEST,
     LONG_LOADS,
     SHARES,
@@ -29,7 +29,7 @@ from ackclock.studies.tambuwal2018.scenarios import (
     Plan,
     Setting,
 )
-from ackclock.studies.tambuwal2018.study import draws
+from ackclock_studies.tambuwal2018.study import draws
 
 CARRIED: Mapping[float, float] = {0.4: 54.8, 0.9: 125.0, 0.98: 138.7}
 """Connections a second by which the study's own search met the loads."""

@@ -14,7 +14,7 @@ import polars as pl
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
-from ackclock.studies.tambuwal2018.scenarios import (
+from ackclock_studies.tambuwal2018.scenarios import (
     BEST,
     BOTTLENECK_BPS,
     FTP_FLOWS,

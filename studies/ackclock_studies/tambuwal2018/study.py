@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,15 +11,14 @@ import ackclock as ac
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.tambuwal2018 import figures
-from ackclock.studies.tambuwal2018.analysis import Results, analyse
-from ackclock.studies.tambuwal2018.live import LIVE
-from ackclock.studies.tambuwal2018.page import build
-from ackclock.studies.tambuwal2018.predicates import CLAIMS
-from ackclock.studies.tambuwal2018.runs import found_rate, parts, rate_part
-from ackclock.studies.tambuwal2018.scenarios import GUESSES, Plan
+from ackclock_studies.tambuwal2018 import STUDY, figures
+from ackclock_studies.tambuwal2018.analysis import Results, analyse
+from ackclock_studies.tambuwal2018.live import LIVE
+from ackclock_studies.tambuwal2018.page import build
+from ackclock_studies.tambuwal2018.predicates import CLAIMS
+from ackclock_studies.tambuwal2018.runs import found_rate, parts, rate_part
+from ackclock_studies.tambuwal2018.scenarios import GUESSES, Plan
 
-KEY = "tambuwal2018"
 DRAWS = 20_000
 
 _RATES = ("rate",)
@@ -70,8 +68,7 @@ def rated(plan: Plan, found: Mapping[str, pl.DataFrame], threads: int | None) ->
 
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=lambda plan, threads: [rate_part(plan, load, threads) for load in plan.loads],
     then=rated,

@@ -21,6 +21,7 @@ FIGURES = {
 
 
 STUDY = listed(
+    __name__,
     key="watanabe2013",
     title="Streaming video over TCP variants",
     citation=(

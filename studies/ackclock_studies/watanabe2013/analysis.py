@@ -13,7 +13,7 @@ import polars as pl
 from ackclock.base.estimates import Estimate, estimate
 from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.study import ByName
-from ackclock.studies.watanabe2013.scenarios import DEFAULT, Plan
+from ackclock_studies.watanabe2013.scenarios import DEFAULT, Plan
 
 METRICS = ("discards", "underflows", "retransmissions", "packets_lost", "stall_s", "startup_s")
 

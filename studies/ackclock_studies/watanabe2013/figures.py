@@ -8,7 +8,7 @@ import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.plots.thin import thinned
-from ackclock.studies.watanabe2013.scenarios import BY_KEY, CASES, DEFAULT, FIGURE_2, MADE, VARIANTS
+from ackclock_studies.watanabe2013.scenarios import BY_KEY, CASES, DEFAULT, FIGURE_2, MADE, VARIANTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

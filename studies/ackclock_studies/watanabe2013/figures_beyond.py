@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock.studies.watanabe2013.figures import COLOUR, MARKER
-from ackclock.studies.watanabe2013.published import PUBLISHED
-from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
-from ackclock.studies.watanabe2013.scenarios_beyond import (
+from ackclock_studies.watanabe2013.figures import COLOUR, MARKER
+from ackclock_studies.watanabe2013.published import PUBLISHED
+from ackclock_studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
+from ackclock_studies.watanabe2013.scenarios_beyond import (
     ADAPTATIONS,
     RESIZED_CASES,
     RESIZED_VARIANTS,

@@ -25,8 +25,8 @@ from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
 from ackclock.studies.framework.reduce import mean_of
-from ackclock.studies.watanabe2013.published import PICTURE_RATE
-from ackclock.studies.watanabe2013.scenarios import BY_KEY, DEFAULT, Trial
+from ackclock_studies.watanabe2013.published import PICTURE_RATE
+from ackclock_studies.watanabe2013.scenarios import BY_KEY, DEFAULT, Trial
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

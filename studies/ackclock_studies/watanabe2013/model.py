@@ -11,8 +11,8 @@ from itertools import accumulate
 
 import polars as pl
 
-from ackclock.studies.watanabe2013.published import PICTURE_RATE
-from ackclock.studies.watanabe2013.scenarios import BY_KEY, Plan, pictures
+from ackclock_studies.watanabe2013.published import PICTURE_RATE
+from ackclock_studies.watanabe2013.scenarios import BY_KEY, Plan, pictures
 
 BUFFER_BYTES = 656_000
 CATCH_UP = 1.1

@@ -6,10 +6,10 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.watanabe2013 import model, page_beyond
-from ackclock.studies.watanabe2013.analysis import Results
-from ackclock.studies.watanabe2013.page_beyond import number
-from ackclock.studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
+from ackclock_studies.watanabe2013 import model, page_beyond
+from ackclock_studies.watanabe2013.analysis import Results
+from ackclock_studies.watanabe2013.page_beyond import number
+from ackclock_studies.watanabe2013.scenarios import ALTERNATIVES, BY_KEY, CASES, DEFAULT, VARIANTS
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:

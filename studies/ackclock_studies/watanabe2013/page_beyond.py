@@ -6,9 +6,9 @@ import polars as pl
 
 from ackclock.report.page import Cell, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.watanabe2013.analysis import Results
-from ackclock.studies.watanabe2013.published import PUBLISHED
-from ackclock.studies.watanabe2013.scenarios import (
+from ackclock_studies.watanabe2013.analysis import Results
+from ackclock_studies.watanabe2013.published import PUBLISHED
+from ackclock_studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     CASES,
     DEFAULT,
@@ -17,7 +17,7 @@ from ackclock.studies.watanabe2013.scenarios import (
     MODERN_ERA,
     PACE,
 )
-from ackclock.studies.watanabe2013.scenarios_beyond import (
+from ackclock_studies.watanabe2013.scenarios_beyond import (
     BUNDLED_CASES,
     LADDER_MBPS,
     RIVALS,

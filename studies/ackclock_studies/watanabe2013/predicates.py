@@ -19,9 +19,9 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
-from ackclock.studies.watanabe2013.analysis import Results
-from ackclock.studies.watanabe2013.published import PUBLISHED, STATED
-from ackclock.studies.watanabe2013.scenarios import (
+from ackclock_studies.watanabe2013.analysis import Results
+from ackclock_studies.watanabe2013.published import PUBLISHED, STATED
+from ackclock_studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     BY_KEY,
     CASES,

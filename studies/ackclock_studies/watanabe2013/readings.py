@@ -21,12 +21,12 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
 from ackclock.studies.framework.simulation import Tables, Written, simulate
-from ackclock.studies.watanabe2013.analysis import Results, analyse
-from ackclock.studies.watanabe2013.predicates import CLAIMS
-from ackclock.studies.watanabe2013.published import PUBLISHED
-from ackclock.studies.watanabe2013.runs import windows
-from ackclock.studies.watanabe2013.runs_measures import measured
-from ackclock.studies.watanabe2013.scenarios import (
+from ackclock_studies.watanabe2013.analysis import Results, analyse
+from ackclock_studies.watanabe2013.predicates import CLAIMS
+from ackclock_studies.watanabe2013.published import PUBLISHED
+from ackclock_studies.watanabe2013.runs import windows
+from ackclock_studies.watanabe2013.runs_measures import measured
+from ackclock_studies.watanabe2013.scenarios import (
     BY_KEY,
     CASES,
     DEFAULT,

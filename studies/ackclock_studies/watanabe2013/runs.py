@@ -8,9 +8,9 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import Tables, simulated
-from ackclock.studies.watanabe2013 import runs_beyond
-from ackclock.studies.watanabe2013.runs_measures import describe, measure, measured
-from ackclock.studies.watanabe2013.scenarios import (
+from ackclock_studies.watanabe2013 import runs_beyond
+from ackclock_studies.watanabe2013.runs_measures import describe, measure, measured
+from ackclock_studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     CASES,
     MODERN_ERA,

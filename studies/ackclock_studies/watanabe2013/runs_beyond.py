@@ -8,8 +8,8 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import Tables, simulated
-from ackclock.studies.watanabe2013 import runs_measures, scenarios_beyond
-from ackclock.studies.watanabe2013.scenarios import Plan, Trial
+from ackclock_studies.watanabe2013 import runs_measures, scenarios_beyond
+from ackclock_studies.watanabe2013.scenarios import Plan, Trial
 
 
 def parts(plan: Plan, threads: int | None) -> list[Part]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from ackclock.studies.framework.simulation import BrokenRunError, Tables
-from ackclock.studies.watanabe2013.scenarios import Trial
-from ackclock.studies.watanabe2013.scenarios_beyond import Segmented, Shared
+from ackclock_studies.watanabe2013.scenarios import Trial
+from ackclock_studies.watanabe2013.scenarios_beyond import Segmented, Shared
 
 
 def measure(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:

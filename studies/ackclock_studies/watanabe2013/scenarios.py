@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Literal
 
 import ackclock as ac
-from ackclock.studies.watanabe2013.published import (
+from ackclock_studies.watanabe2013.published import (
     LENGTH_S,
     PICTURE_RATE,
     PUBLISHED,
@@ -209,7 +209,7 @@ class Plan:
 def pictures(length_s: int, *, constant: bool = False, variation: float = 1.0) -> tuple[int, ...]:
     """Return the sizes of the video's pictures, scaled to the paper's mean rate."""
     text = (
-        files("ackclock.studies.watanabe2013").joinpath("pictures.csv").read_text(encoding="ascii")
+        files("ackclock_studies.watanabe2013").joinpath("pictures.csv").read_text(encoding="ascii")
     )
     sizes = [int(line) for line in text.splitlines()[1:]][: length_s * PICTURE_RATE]
     volume = VOLUME_BYTES * length_s // LENGTH_S

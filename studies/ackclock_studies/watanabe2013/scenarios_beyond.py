@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import ackclock as ac
-from ackclock.studies.watanabe2013.published import PUBLISHED
-from ackclock.studies.watanabe2013.scenarios import (
+from ackclock_studies.watanabe2013.published import PUBLISHED
+from ackclock_studies.watanabe2013.scenarios import (
     ABOVE_BPS,
     BY_KEY,
     CASES,

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.watanabe2013 import figures, figures_beyond, model
-from ackclock.studies.watanabe2013.analysis import Results, analyse
-from ackclock.studies.watanabe2013.live import LIVE
-from ackclock.studies.watanabe2013.page import build
-from ackclock.studies.watanabe2013.predicates import CLAIMS, flips
-from ackclock.studies.watanabe2013.runs import parts
-from ackclock.studies.watanabe2013.scenarios import Plan
-
-KEY = "watanabe2013"
+from ackclock_studies.watanabe2013 import STUDY, figures, figures_beyond, model
+from ackclock_studies.watanabe2013.analysis import Results, analyse
+from ackclock_studies.watanabe2013.live import LIVE
+from ackclock_studies.watanabe2013.page import build
+from ackclock_studies.watanabe2013.predicates import CLAIMS, flips
+from ackclock_studies.watanabe2013.runs import parts
+from ackclock_studies.watanabe2013.scenarios import Plan
 
 _TRIALS = ("trials", "choice")
 
@@ -66,8 +63,7 @@ def analysed(plan: Plan, found: Mapping[str, pl.DataFrame]) -> Results:
 
 
 DEFINITION = Definition(
-    key=KEY,
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=analysed,

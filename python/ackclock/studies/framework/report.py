@@ -26,10 +26,10 @@ class FigureSpec(Generic[R]):
     data: tuple[str, ...]
     call: str
 
-    def code(self, study: str) -> FigureCode:
+    def code(self, package: str) -> FigureCode:
         """Return the lines that draw it from the tables of a report."""
         module = self.call.partition(".")[0]
-        return FigureCode(f"from ackclock.studies.{study} import {module}", self.data, self.call)
+        return FigureCode(f"from {package} import {module}", self.data, self.call)
 
 
 def stage_tables(

@@ -9,7 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import ackclock as ac
-from ackclock.suites.bbr_draft.network import (
+from ackclock.suites.framework.case import MEASURE, Case, Limit, Outcome
+from ackclock.suites.framework.history import History
+from ackclock.suites.framework.paths import MSS_BYTES, PACKET_BYTES
+from ackclock_studies.suites.bbr_draft.network import (
     B0,
     CONDITION,
     INITIAL_WINDOW,
@@ -27,9 +30,6 @@ from ackclock.suites.bbr_draft.network import (
     spans_of,
     trials,
 )
-from ackclock.suites.framework.case import MEASURE, Case, Limit, Outcome
-from ackclock.suites.framework.history import History
-from ackclock.suites.framework.paths import MSS_BYTES, PACKET_BYTES
 
 _HOLDS_MS = (4.0, 10.0, 25.0)
 _BURSTS = (15_000, 50_000, 100_000)

@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import ackclock as ac
-from ackclock.suites.bbr_draft.network import (
+from ackclock.suites.framework.case import Case, Limit, Outcome
+from ackclock.suites.framework.history import Span
+from ackclock.suites.framework.paths import MSS_BYTES
+from ackclock_studies.suites.bbr_draft.network import (
     B0,
     CONDITION,
     INITIAL_WINDOW,
@@ -27,9 +30,6 @@ from ackclock.suites.bbr_draft.network import (
     trials,
     window,
 )
-from ackclock.suites.framework.case import Case, Limit, Outcome
-from ackclock.suites.framework.history import Span
-from ackclock.suites.framework.paths import MSS_BYTES
 
 _HOLDS = Limit(low=1.0)
 _STEP_S = 1e-6

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ackclock.suites.bbr_draft import path_cases as bbr_path_cases, state_cases as bbr_state_cases
-from ackclock.suites.bbr_draft.network import SOURCE
 from ackclock.suites.framework.case import Case, Suite
+from ackclock_studies.suites.bbr_draft import (
+    path_cases as bbr_path_cases,
+    state_cases as bbr_state_cases,
+)
+from ackclock_studies.suites.bbr_draft.network import SOURCE
 
 
 def cases(quick: bool) -> Sequence[Case]:

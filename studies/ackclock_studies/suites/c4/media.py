@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import ackclock as ac
-from ackclock.suites.c4.paths import FADING, SOURCE, Stage, suspended
 from ackclock.suites.framework.case import Case, Limit, Outcome
 from ackclock.suites.framework.paths import Member, Way
+from ackclock_studies.suites.c4.paths import FADING, SOURCE, Stage, suspended
 
 __all__ = ["SPECS", "media_cases"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import ackclock as ac
-from ackclock.suites.c4.media import media_cases
-from ackclock.suites.c4.paths import FADING, SOURCE, Stage, suspended
 from ackclock.suites.framework.case import Case, Limit, Suite
 from ackclock.suites.framework.paths import MSS_BYTES, Member, Way
+from ackclock_studies.suites.c4.media import media_cases
+from ackclock_studies.suites.c4.paths import FADING, SOURCE, Stage, suspended
 
 #: Packets of TCP are 1500 bytes for 1448 of data, and those of QUIC in the source's simulator count
 #: their payload alone.

@@ -9,7 +9,7 @@ from typing import Any
 
 import ackclock as ac
 from ackclock.suites.framework.case import Case, Limit, Outcome, Suite
-from ackclock.suites.tcpeval.network import (
+from ackclock_studies.suites.tcpeval.network import (
     CENTRE,
     PACKET_BYTES,
     Centre,

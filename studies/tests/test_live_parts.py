@@ -11,11 +11,12 @@ from rich.console import Console
 import ackclock as ac
 from ackclock.report.page import Page, Prose
 from ackclock.studies import STUDIES
-from ackclock.studies.biswas2010 import live as biswas2010
 from ackclock.studies.framework.live import Live, SimAndLive, Trial, compared
-from ackclock.studies.scharf2008 import live as scharf2008
-from ackclock.studies.tambuwal2018 import live as tambuwal2018
-from ackclock.studies.watanabe2013 import live as watanabe2013
+from ackclock.studies.framework.study import listed
+from ackclock_studies.biswas2010 import live as biswas2010
+from ackclock_studies.scharf2008 import live as scharf2008
+from ackclock_studies.tambuwal2018 import live as tambuwal2018
+from ackclock_studies.watanabe2013 import live as watanabe2013
 
 MODULES = {
     "biswas2010": biswas2010,
@@ -23,6 +24,8 @@ MODULES = {
     "tambuwal2018": tambuwal2018,
     "watanabe2013": watanabe2013,
 }
+
+STUDY = listed("ackclock_studies.aqm", key="study", title="t", citation="c", figures={})
 
 ROWS = pl.DataFrame(
     {
@@ -46,7 +49,7 @@ def test_a_trial_is_a_row_with_the_difference() -> None:
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_trial_can_be_run_simulated_and_live(study: str, quick: bool) -> None:
     trials = MODULES[study].LIVE.trials(quick)
-    assert "live" in STUDIES[study].figures
+    assert "live" in STUDIES.get(study).figures
     assert len({trial.name for trial in trials}) == len(trials)
     for trial in trials:
         assert trial.scenario.check().to_json()
@@ -82,7 +85,7 @@ def _live(tmp_path: Path) -> Live:
 
 
 def test_a_report_without_live_runs_says_how_they_are_made(tmp_path: Path) -> None:
-    page = _live(tmp_path).added(_page(), "study", tmp_path, quick=True)
+    page = _live(tmp_path).added(_page(), STUDY, tmp_path, quick=True)
     (section,) = page.sections
     (block,) = section.blocks
     assert isinstance(block, Prose)
@@ -100,7 +103,7 @@ def test_a_machine_without_live_runs_is_told_why(
     trial = Trial("one", {"path": "a"}, SHORT)
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match="network namespace"):
-        live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
+        live.measure(STUDY, tmp_path, quick=False, console=Console(quiet=True))
     assert not (tmp_path / "live.svg").exists()
 
 
@@ -116,7 +119,7 @@ def test_a_trial_whose_program_its_user_may_not_run_is_left_out(
     trial = Trial("one", {"path": "a"}, SHORT, prepare=lambda _out, it: SimAndLive(it, it))
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match=r"one: skipped: .*user 65534 may not run it"):
-        live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
+        live.measure(STUDY, tmp_path, quick=False, console=Console(quiet=True))
 
 
 def test_a_trial_that_lacks_a_program_is_left_out_by_name(tmp_path: Path) -> None:
@@ -127,7 +130,7 @@ def test_a_trial_that_lacks_a_program_is_left_out_by_name(tmp_path: Path) -> Non
     trial = Trial("one", {"path": "a"}, SHORT, prepare=prepare)
     object.__setattr__(live, "trials", lambda _quick: [trial])
     with pytest.raises(ac.BadInput, match="one: skipped: no `lighttpd`"):
-        live.measure("study", tmp_path, quick=False, console=Console(quiet=True))
+        live.measure(STUDY, tmp_path, quick=False, console=Console(quiet=True))
 
 
 def test_the_served_film_is_the_simulated_one_byte_for_byte(
