@@ -2,7 +2,8 @@
 """Check the second package, of studies and suites: its files, what they import, what it declares.
 
 * Each study, a folder in ``studies/ackclock_studies``, has the files of ``NEEDED``. Others of
-  Python are called ``<name>_<topic>.py`` after one of these or of ``OPTIONAL``.
+  Python are called ``<name>_<topic>.py`` after one of these or of ``OPTIONAL``, and those in the
+  folder of a topic as one of these.
 * No study or suite, and nothing in the core's ``framework`` of studies, imports a module or a name
   of the core that begins with ``_``, or uses one as an attribute of a module of the core: studies
   use what users have. No study imports another.
@@ -43,6 +44,10 @@ def files(folder: Path) -> Iterator[str]:
         stem = name.removesuffix(".py")
         if name.endswith(".py") and stem.partition("_")[0] not in (*MODULES, *OPTIONAL):
             yield f"{name}: expected a name such as predicates_tables.py, after one of {MODULES}"
+    for path in sorted(folder.glob("*/*.py")):
+        if path.stem not in (*MODULES, *OPTIONAL, "__init__"):
+            where = f"{path.parent.name}/{path.name}"
+            yield f"{where}: expected a name such as figures.py, one of {MODULES}"
 
 
 def is_private(name: str) -> bool:

@@ -57,7 +57,7 @@ class Mutant:
 def of_predicates() -> Iterator[Mutant]:
     """Yield every mutation of numbers and comparisons in the files that decide verdicts."""
     for pattern in DECIDING:
-        for path in sorted(STUDIES.glob(f"*/{pattern}")):
+        for path in sorted(STUDIES.rglob(pattern)):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if not isinstance(node, ast.Constant) or node.end_lineno != node.lineno:
                     continue
@@ -70,7 +70,7 @@ def of_predicates() -> Iterator[Mutant]:
 
 def notices(mutant: Mutant) -> bool:
     """Say whether a test of the study fails with the mutant in place of the package's file."""
-    study = mutant.path.parent.name
+    study = mutant.path.relative_to(STUDIES).parts[0]
     with tempfile.TemporaryDirectory() as folder:
         shadow = Path(folder) / STUDIES.name
         shutil.copytree(STUDIES, shadow)

@@ -23,11 +23,9 @@ from ackclock_studies.laws.predicates import LIMIT as LAWS_LIMIT
 from ackclock_studies.response import figures as response
 from ackclock_studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
 from ackclock_studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
-from ackclock_studies.scharf2008 import (
-    figures as scharf2008,
-    figures_beyond as scharf2008_beyond,
-    figures_pages as scharf2008_pages,
-)
+from ackclock_studies.scharf2008 import figures as scharf2008
+from ackclock_studies.scharf2008.beyond import figures as scharf2008_beyond
+from ackclock_studies.scharf2008.pages import figures as scharf2008_pages
 from ackclock_studies.tambuwal2018 import figures as tambuwal2018, live as tambuwal2018_live
 from ackclock_studies.watanabe2013 import (
     figures as watanabe2013,

@@ -45,7 +45,7 @@ def predicates(study: str) -> Iterator[tuple[str, Predicate[Any]]]:
             for predicate in others:
                 yield f"{claim.id} ({choice})", predicate
     # What is expected beyond the paper, judged in the same way.
-    for path, module in modules(study):
+    for _, path, module in modules(study):
         for name, value in sorted(vars(module).items()):
             if (
                 name.isupper()
@@ -55,21 +55,28 @@ def predicates(study: str) -> Iterator[tuple[str, Predicate[Any]]]:
                 yield from ((name, each) for each in value if isinstance(each, Predicate))
 
 
-def modules(study: str) -> Iterator[tuple[Path, ModuleType]]:
+def modules(study: str) -> Iterator[tuple[str, Path, ModuleType]]:
     package = import_module(f"ackclock_studies.{study}")
-    for path in sorted(Path(package.__path__[0]).glob("*.py")):
-        if path.stem.startswith(MEASURING):
-            yield path, import_module(f"ackclock_studies.{study}.{path.stem}")
+    folder = Path(package.__path__[0])
+    for path in sorted(folder.rglob("*.py"), key=lambda path: name_of(folder, path)):
+        if name_of(folder, path).startswith(MEASURING):
+            module = ".".join((package.__name__, *path.relative_to(folder).with_suffix("").parts))
+            yield name_of(folder, path), path, import_module(module)
+
+
+def name_of(folder: Path, path: Path) -> str:
+    """Return a module's name, behind which the folder of its topic comes: ``figures_pages``."""
+    return "_".join((path.stem, *path.relative_to(folder).parent.parts))
 
 
 def constants(study: str) -> Iterator[tuple[str, str]]:
-    for path, module in modules(study):
+    for place, path, module in modules(study):
         text = path.read_text(encoding="utf-8")
         for name, value in sorted(vars(module).items()):
             own = f"\n{name} = " in text or f"\n{name}: " in text
             told = as_tables(value)
             if name.isupper() and own and plain(told):
-                yield f"{path.stem}.{name}", repr(told)
+                yield f"{place}.{name}", repr(told)
 
 
 def as_tables(value: Any) -> Any:

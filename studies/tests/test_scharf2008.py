@@ -12,17 +12,15 @@ import pytest
 import ackclock as ac
 from ackclock.bench.speed import RouterBench
 from ackclock.studies.framework.simulation import BrokenRunError, simulate
-from ackclock_studies.scharf2008 import (
-    analysis_pages,
-    predicates_pages,
-    runs,
-    runs_abuse,
-    runs_pages,
-    scenarios,
-    scenarios_abuse,
-    scenarios_pages,
-)
+from ackclock_studies.scharf2008 import runs, scenarios
+from ackclock_studies.scharf2008.abuse import runs as runs_abuse, scenarios as scenarios_abuse
 from ackclock_studies.scharf2008.analysis import RESPONSE, full, speedups
+from ackclock_studies.scharf2008.pages import (
+    analysis as analysis_pages,
+    predicates as predicates_pages,
+    runs as runs_pages,
+    scenarios as scenarios_pages,
+)
 from ackclock_studies.scharf2008.predicates import CLAIMS
 from ackclock_studies.scharf2008.scenarios import Attack, Plan, Transfer
 

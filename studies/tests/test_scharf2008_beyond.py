@@ -6,10 +6,14 @@ import polars as pl
 import pytest
 
 from ackclock.studies.framework.simulation import simulate
-from ackclock_studies.scharf2008 import analysis_beyond, runs_beyond, scenarios_beyond
-from ackclock_studies.scharf2008.predicates_beyond import EXPECTED
+from ackclock_studies.scharf2008.beyond import (
+    analysis as analysis_beyond,
+    runs as runs_beyond,
+    scenarios as scenarios_beyond,
+)
+from ackclock_studies.scharf2008.beyond.predicates import EXPECTED
+from ackclock_studies.scharf2008.beyond.scenarios import Alone, Beside
 from ackclock_studies.scharf2008.scenarios import Plan
-from ackclock_studies.scharf2008.scenarios_beyond import Alone, Beside
 
 
 def test_response_times_are_those_of_arithmetic() -> None:

@@ -6,9 +6,10 @@ import polars as pl
 
 from ackclock.report.page import Cell, Page, Prose, Section, Sheet
 from ackclock.studies.framework.page import PageContext
-from ackclock_studies.scharf2008 import page_abuse, page_beyond
+from ackclock_studies.scharf2008.abuse import page as page_abuse
 from ackclock_studies.scharf2008.analysis import Results
-from ackclock_studies.scharf2008.page_pages import kept, table_1
+from ackclock_studies.scharf2008.beyond import page as page_beyond
+from ackclock_studies.scharf2008.pages.page import kept, table_1
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:

@@ -12,8 +12,8 @@ import polars as pl
 
 from ackclock.base.claims import Observation, Predicate
 from ackclock.base.estimates import estimate
+from ackclock_studies.scharf2008.pages.predicates import NEAR
 from ackclock_studies.scharf2008.predicates import AT_ONCE, SLOW_START_S
-from ackclock_studies.scharf2008.predicates_pages import NEAR
 from ackclock_studies.scharf2008.published import TABLE_1
 from ackclock_studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS
 

@@ -16,12 +16,14 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.readings import Axis, Budget, Readings, Size
 from ackclock.studies.framework.simulation import as_inputs, simulate, simulated
-from ackclock_studies.scharf2008 import analysis_pages, predicates_pages, runs, scenarios
+from ackclock_studies.scharf2008 import runs, scenarios
 from ackclock_studies.scharf2008.analysis import Results, analyse
-from ackclock_studies.scharf2008.predicates import CLAIMS
-from ackclock_studies.scharf2008.runs_pages import page_times
-from ackclock_studies.scharf2008.scenarios import HIGH_BPS, Opened, Plan, Trace
-from ackclock_studies.scharf2008.scenarios_pages import (
+from ackclock_studies.scharf2008.pages import (
+    analysis as analysis_pages,
+    predicates as predicates_pages,
+)
+from ackclock_studies.scharf2008.pages.runs import page_times
+from ackclock_studies.scharf2008.pages.scenarios import (
     HTTPS,
     LARGE,
     MAIN,
@@ -29,6 +31,8 @@ from ackclock_studies.scharf2008.scenarios_pages import (
     STARTUPS,
     Hour,
 )
+from ackclock_studies.scharf2008.predicates import CLAIMS
+from ackclock_studies.scharf2008.scenarios import HIGH_BPS, Opened, Plan, Trace
 
 _SURGE = "we use the well-known “surge” model [17], where most objects are rather small"
 _CUSTOM = "We assume a mean object size of 250 kbyte"
@@ -264,6 +268,6 @@ READINGS = Readings(
         "long": "rates watched for 420 s, two seeds of an hour of the users of Table I",
     },
     budget=Budget(samples=800, best=3, seeds=2, fresh=3),
-    code=("runs.py", "runs_pages.py", "scenarios.py", "scenarios_pages.py", "analysis.py",
-          "analysis_pages.py"),
+    code=("runs.py", "pages/runs.py", "scenarios.py", "pages/scenarios.py", "analysis.py",
+          "pages/analysis.py"),
 )  # fmt: skip

@@ -10,7 +10,10 @@ import polars as pl
 import ackclock as ac
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, as_inputs, simulate
-from ackclock_studies.scharf2008 import runs_abuse, runs_beyond, runs_costs, runs_pages, scenarios
+from ackclock_studies.scharf2008 import runs_costs, scenarios
+from ackclock_studies.scharf2008.abuse import runs as runs_abuse
+from ackclock_studies.scharf2008.beyond import runs as runs_beyond
+from ackclock_studies.scharf2008.pages import runs as runs_pages
 from ackclock_studies.scharf2008.scenarios import Attack, Plan, Trace, Transfer
 
 PACKET_BITS = 12_000

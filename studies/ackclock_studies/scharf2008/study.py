@@ -8,18 +8,19 @@ import polars as pl
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock_studies.scharf2008 import (
-    STUDY,
-    analysis_beyond,
-    analysis_pages,
-    figures,
-    figures_beyond,
-    figures_pages,
-    predicates_pages,
-)
+from ackclock_studies.scharf2008 import STUDY, figures
 from ackclock_studies.scharf2008.analysis import Results, analyse
+from ackclock_studies.scharf2008.beyond import (
+    analysis as analysis_beyond,
+    figures as figures_beyond,
+)
 from ackclock_studies.scharf2008.live import LIVE
 from ackclock_studies.scharf2008.page import build
+from ackclock_studies.scharf2008.pages import (
+    analysis as analysis_pages,
+    figures as figures_pages,
+    predicates as predicates_pages,
+)
 from ackclock_studies.scharf2008.predicates import CLAIMS
 from ackclock_studies.scharf2008.runs import parts
 from ackclock_studies.scharf2008.scenarios import Plan
@@ -50,23 +51,23 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
     ),
     "t1": FigureSpec(
         lambda r: figures_pages.page_times(r["table1"]), ("pages",), ("table1",),
-        "figures_pages.page_times(table1)",
+        "pages.figures.page_times(table1)",
     ),
     "begin": FigureSpec(
         lambda r: figures_beyond.begins(r["begins"]), ("begins",), ("begins",),
-        "figures_beyond.begins(begins)",
+        "beyond.figures.begins(begins)",
     ),
     "compared": FigureSpec(
         lambda r: figures_beyond.compared(r["compared"]), ("response", "beyond"), ("compared",),
-        "figures_beyond.compared(compared)",
+        "beyond.figures.compared(compared)",
     ),
     "harm": FigureSpec(
         lambda r: figures_beyond.harm(r["harm"]), ("beside",), ("harm",),
-        "figures_beyond.harm(harm)",
+        "beyond.figures.harm(harm)",
     ),
     "waits": FigureSpec(
         lambda r: figures_beyond.waits(r["waits"]), ("users",), ("waits",),
-        "figures_beyond.waits(waits)",
+        "beyond.figures.waits(waits)",
     ),
     "f11": FigureSpec(
         lambda r: figures.times(r["router"]), ("router",), ("router",), "figures.times(router)"
@@ -100,8 +101,8 @@ DEFINITION = Definition(
     build=build,
     live=LIVE,
     code=(
-        *("runs.py", "runs_abuse.py", "runs_beyond.py", "runs_costs.py", "runs_pages.py"),
-        *("scenarios.py", "scenarios_abuse.py", "scenarios_beyond.py", "scenarios_pages.py"),
+        *("runs.py", "abuse/runs.py", "beyond/runs.py", "runs_costs.py", "pages/runs.py"),
+        *("scenarios.py", "abuse/scenarios.py", "beyond/scenarios.py", "pages/scenarios.py"),
     ),
 )
 

@@ -130,7 +130,7 @@ def code(key: str) -> str:
     """Return the digest of the files that decide what a reading's run finds."""
     of = readings_of(key)
     files = [of.folder / name for name in of.code]
-    files += [*of.folder.glob("predicates*.py"), of.folder / "readings.py"]
+    files += [*of.folder.rglob("predicates*.py"), of.folder / "readings.py"]
     return parts.digest(*identity.own_sources(files))
 
 

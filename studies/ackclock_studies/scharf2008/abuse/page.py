@@ -6,8 +6,8 @@ import polars as pl
 
 from ackclock.base.estimates import estimate
 from ackclock.report.page import Cell, Sheet
+from ackclock_studies.scharf2008.abuse.scenarios import ALL
 from ackclock_studies.scharf2008.analysis import Results
-from ackclock_studies.scharf2008.scenarios_abuse import ALL
 
 _CASE = {"quiet": "alone", "flood": "beside a flood", "crowd": "many"}
 

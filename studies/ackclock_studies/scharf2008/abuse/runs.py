@@ -9,11 +9,11 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.simulation import Tables, simulated
+from ackclock_studies.scharf2008.abuse.scenarios import Abuse, abuses
 from ackclock_studies.scharf2008.scenarios import (
     HIGH_BPS,
     Plan,
 )
-from ackclock_studies.scharf2008.scenarios_abuse import Abuse, abuses
 
 
 def outcomes(tables: Tables, settings: Sequence[Abuse]) -> pl.DataFrame:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
+from ackclock_studies.scharf2008.beyond.scenarios import STARTUPS
+from ackclock_studies.scharf2008.pages.scenarios import HTTPS, MODELS
 from ackclock_studies.scharf2008.scenarios import LINK_BPS, RTTS_S
-from ackclock_studies.scharf2008.scenarios_beyond import STARTUPS
-from ackclock_studies.scharf2008.scenarios_pages import HTTPS, MODELS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ackclock.report.page import Cell, Prose, Section, Sheet
 from ackclock_studies.scharf2008.analysis import Results
-from ackclock_studies.scharf2008.predicates_beyond import EXPECTED
+from ackclock_studies.scharf2008.beyond.predicates import EXPECTED
 
 if TYPE_CHECKING:
     pass
 
-from ackclock_studies.scharf2008.figures_beyond import LOOKS
+from ackclock_studies.scharf2008.beyond.figures import LOOKS
 
 
 def section(results: Results, draw: Callable[..., Any]) -> Section:

@@ -11,8 +11,8 @@ import polars as pl
 
 from ackclock.base.claims import Observation, Predicate
 from ackclock_studies.scharf2008.analysis import Results
-from ackclock_studies.scharf2008.scenarios_beyond import PATIENCE_S
-from ackclock_studies.scharf2008.scenarios_pages import HTTPS
+from ackclock_studies.scharf2008.beyond.scenarios import PATIENCE_S
+from ackclock_studies.scharf2008.pages.scenarios import HTTPS
 
 Measure = Callable[[Results], Sequence[Observation]]
 

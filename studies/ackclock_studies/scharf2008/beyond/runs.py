@@ -9,8 +9,7 @@ import polars as pl
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.reduce import mean_of, sum_of
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, simulated
-from ackclock_studies.scharf2008.scenarios import Plan
-from ackclock_studies.scharf2008.scenarios_beyond import (
+from ackclock_studies.scharf2008.beyond.scenarios import (
     PACKET_BITS,
     Alone,
     Begin,
@@ -22,6 +21,7 @@ from ackclock_studies.scharf2008.scenarios_beyond import (
     growth,
     users,
 )
+from ackclock_studies.scharf2008.scenarios import Plan
 
 
 def responses(tables: Tables, settings: Sequence[Alone]) -> pl.DataFrame:

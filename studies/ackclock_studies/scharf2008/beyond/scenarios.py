@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import ackclock as ac
-from ackclock_studies.scharf2008 import scenarios, scenarios_pages
+from ackclock_studies.scharf2008 import scenarios
+from ackclock_studies.scharf2008.pages import scenarios as scenarios_pages
 from ackclock_studies.scharf2008.scenarios import HIGH_BPS, LINK_BPS, RTTS_S, SIZES, WINDOW, Plan
 
 PACKET_BITS = 12_000

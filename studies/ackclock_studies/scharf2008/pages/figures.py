@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ackclock.plots.style import COLOURS, figure, styled
-from ackclock_studies.scharf2008.published import TABLE_1
-from ackclock_studies.scharf2008.scenarios_pages import (
+from ackclock_studies.scharf2008.pages.scenarios import (
     HTTPS,
     MAIN,
     MODELS,
 )
+from ackclock_studies.scharf2008.published import TABLE_1
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,14 +9,14 @@ import polars as pl
 from ackclock.base.estimates import estimate
 from ackclock.report.page import Cell, Sheet
 from ackclock_studies.scharf2008.analysis import Results
-from ackclock_studies.scharf2008.published import TABLE_1
-from ackclock_studies.scharf2008.scenarios_pages import (
+from ackclock_studies.scharf2008.pages.scenarios import (
     HTTPS,
     KEPT_READING,
     MODELS,
     READINGS,
     SENDERS,
 )
+from ackclock_studies.scharf2008.published import TABLE_1
 
 if TYPE_CHECKING:
     pass

@@ -10,8 +10,8 @@ import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock_studies.scharf2008.analysis import Results
+from ackclock_studies.scharf2008.pages.scenarios import HTTPS, MAIN, MODELS, OTHERS, RTT_S, Reading
 from ackclock_studies.scharf2008.published import TABLE_1
-from ackclock_studies.scharf2008.scenarios_pages import HTTPS, MAIN, MODELS, OTHERS, RTT_S, Reading
 
 NEAR = 0.25
 """A page time is the published one, and a speed-up, within this share."""

@@ -9,10 +9,10 @@ import polars as pl
 from ackclock.studies.framework.parts import Advance, Part
 from ackclock.studies.framework.reduce import mean_of
 from ackclock.studies.framework.simulation import Tables, as_inputs, simulate
+from ackclock_studies.scharf2008.pages.scenarios import Hour, hours
 from ackclock_studies.scharf2008.scenarios import (
     Plan,
 )
-from ackclock_studies.scharf2008.scenarios_pages import Hour, hours
 
 _BATCH = 40
 
