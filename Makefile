@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CARGO_TERM_COLOR ?= auto
 
 # The modules that tables declare in macros, where rustfmt does not look.
-TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs)) $(wildcard crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
+TABLED := $(wildcard crates/laws/src/growth/*.rs crates/laws/src/idle/*.rs crates/laws/src/start/*.rs crates/tcp/src/recovery/*.rs crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*')
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -name THIRD-PARTY-NOTICES)

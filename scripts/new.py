@@ -60,9 +60,9 @@ def add_line(path: Path, head: str, line: str) -> Path:
 
 def write_law(root: Path, name: str) -> list[Path]:
     """Write the growth law ``name``; return the files that are new or changed."""
-    files = {f"crates/tcp/src/growth/{name}.rs": "law.rs", f"docs/algorithms/{name}.md": "law.md"}
+    files = {f"crates/laws/src/growth/{name}.rs": "law.rs", f"docs/algorithms/{name}.md": "law.md"}
     written = write(root, files, name)
-    table = root / "crates/tcp/src/growth.rs"
+    table = root / "crates/laws/src/growth.rs"
     return [*written, add_line(table, "laws! {", f"    {name}::{type_of(name)},")]
 
 

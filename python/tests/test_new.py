@@ -24,8 +24,8 @@ Script = Callable[[str], ModuleType]
 #: By kind: the table of the family, the other files that are new, and the line of the table.
 WRITTEN = {
     "law": (
-        "crates/tcp/src/growth.rs",
-        {"crates/tcp/src/growth/probe.rs", "docs/algorithms/probe.md"},
+        "crates/laws/src/growth.rs",
+        {"crates/laws/src/growth/probe.rs", "docs/algorithms/probe.md"},
         "    probe::Probe,",
     ),
     "queue": (

@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ackclock_laws::growth::Value;
 use ackclock_sim::Run;
 use ackclock_sim::records::{
     Connections, CrossingRow, FlowEventKind, FlowEventRow, FlowRow, FlowSamples, LawRow, LinkRow,
     Objects, Outcome, PageRow, QuickStartRow, SourceRow, VideoRow,
 };
-use ackclock_tcp::growth::Value;
 use ackclock_units::Instant;
 use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::types::Int32Type;

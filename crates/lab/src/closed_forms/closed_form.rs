@@ -4,13 +4,14 @@
 //! known: one Tahoe connection beside exogenous traffic (Altman et al., 1997); flows that losses rule (the response
 //! functions of Reno and CUBIC, and PFTK); one transfer of known size over an idle path (slow start, Quick-Start).
 
+use ackclock_laws::growth::Model;
+use ackclock_laws::start::JumpChoice;
 use ackclock_net::{Behaviour, Loss, PeriodicLoss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
 use ackclock_results::{Columns, Table, Tables};
 use ackclock_sim::run::paths::{FlowPath, PathLink, flow_paths};
 use ackclock_sim::scenario::{Application, CrossKind, Direction, Scenario};
-use ackclock_tcp::growth::Model;
-use ackclock_tcp::{JumpChoice, Pacing};
+use ackclock_tcp::Pacing;
 use ackclock_theory::altman::{self, Parameters, Path};
 use ackclock_theory::transfer::{self, Transfer};
 use ackclock_theory::{InvalidParameter, cubic, pftk, reno};

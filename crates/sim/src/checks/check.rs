@@ -9,11 +9,11 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
+use ackclock_laws::growth::{AnyGrowth, Growth};
 use ackclock_net::{
     AckThinning, AggregationConfig, ChannelConfig, Discipline, JitterConfig, QuickStartSpec,
     Reorder,
 };
-use ackclock_tcp::growth::{AnyGrowth, Growth};
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, check_line};
 

@@ -1,11 +1,12 @@
 mod fuzz;
 mod states;
 
+use ackclock_laws::event::{Ack, Proposal};
+use ackclock_laws::idle::{AnyIdle, Idle, Usage};
+
 use super::*;
 use crate::Profile;
 use crate::config::LossReduces;
-use crate::event::{Ack, Proposal};
-use crate::idle::{AnyIdle, Idle, Usage};
 use crate::variant::Variant;
 
 /// No ACK lets the window grow.

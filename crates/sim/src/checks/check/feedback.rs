@@ -1,8 +1,8 @@
 //! Routers that rule senders stand on all of their way.
 
+use ackclock_laws::growth::Routers;
 use ackclock_net::{RcpConfig, XcpConfig};
 use ackclock_tcp::Config;
-use ackclock_tcp::growth::Routers;
 
 use super::rules::{Result, check_given, refuse};
 use crate::error::ScenarioError;

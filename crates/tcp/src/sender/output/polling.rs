@@ -1,10 +1,10 @@
 //! The sender asked for the next data.
 
+use ackclock_laws::event::Limit;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
 use super::{DataRange, Follows};
-use crate::event::Limit;
 use crate::recovery::{Recovery, SentSegment};
 use crate::sender::backlog::{ShortWait, WindowStall};
 use crate::sender::{Sender, View};

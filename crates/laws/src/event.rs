@@ -29,7 +29,7 @@ pub struct Handshake {
     /// round-trip time exceeds the timeout. False where there are no timestamps to tell.
     pub spurious: bool,
     /// The number of retransmissions that the settings forgive
-    /// ([`AfterLostSyn`](crate::AfterLostSyn)); `None` leaves it to the rule.
+    /// (`AfterLostSyn`); `None` leaves it to the rule.
     pub forgiven: Option<u32>,
     /// The largest window that the peer can advertise (RFC 7323 §2).
     pub largest_rwnd: Bytes,

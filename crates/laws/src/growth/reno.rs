@@ -6,7 +6,7 @@
 use ackclock_units::Bytes;
 
 use super::contract::{About, Growth, Law, Model, Window};
-use crate::config::Profile;
+use crate::Profile;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
 use crate::words::{Defaults, Described, Word};
 

@@ -37,7 +37,7 @@ impl<T: Copy + Default + fmt::Debug> fmt::Debug for Ring<T> {
 }
 
 /// The entries of a ring in order.
-type Both<I> = Flatten<array::IntoIter<I, 2>>;
+pub type Both<I> = Flatten<array::IntoIter<I, 2>>;
 
 impl<T: Copy + Default> Ring<T> {
     /// The number of entries.
@@ -240,9 +240,18 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    #[cfg(test)]
+    /// The number of elements that fit without more memory.
     pub const fn capacity(&self) -> usize {
         self.slots.capacity()
+    }
+}
+
+impl<'a, T: Copy + Default> IntoIterator for &'a Ring<T> {
+    type Item = &'a T;
+    type IntoIter = Both<&'a [T]>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::data::ring::Ring;
 pub type Place = (*const u8, usize);
 
 /// The place of something.
-pub(crate) fn place<T>(of: &T) -> Place {
+pub fn place<T>(of: &T) -> Place {
     (from_ref(of).cast(), size_of::<T>())
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn place<T>(of: &T) -> Place {
 const NEXT: usize = 8;
 
 /// The places of the first `many` of a ring, of the last and of the next.
-pub(crate) fn ends<T: Copy + Default>(ring: &Ring<T>, many: usize, see: &mut impl FnMut(Place)) {
+pub fn ends<T: Copy + Default>(ring: &Ring<T>, many: usize, see: &mut impl FnMut(Place)) {
     let [front, back] = ring.parts();
     let split = many.min(front.len());
     for part in [&front[..split], &back[..(many - split).min(back.len())]] {

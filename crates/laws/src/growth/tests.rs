@@ -4,10 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::event::{Limit, RateSample, Repair, Signal, Why};
-use crate::start::{AnyStart, SlowStartChoice, Start};
-use crate::variant::{Part, REGISTRY};
+use crate::start::{AnyStart, SlowStartChoice, Start, SynLossChoice, WindowChoice};
 use crate::words::Slot;
-use crate::{SynLossChoice, WindowChoice};
 
 mod response;
 
@@ -149,12 +147,9 @@ impl Story {
 
 const RENO: GrowthChoice = GrowthChoice::Reno(RenoWord::NewReno);
 
-/// Every law of the registry.
+/// Every law that a word names.
 fn laws() -> impl Iterator<Item = GrowthChoice> {
-    REGISTRY.iter().filter_map(|entry| match entry.choice {
-        Part::Growth(choice) => Some(choice),
-        _ => None,
-    })
+    GrowthChoice::rows().iter().map(|row| row.choice)
 }
 
 /// The laws whose window answers to each ACK and each loss.
@@ -162,12 +157,9 @@ fn window_laws() -> impl Iterator<Item = GrowthChoice> {
     laws().filter(|choice| !AnyGrowth::new(*choice).wants().models_path)
 }
 
-/// Every slow-start law of the registry.
+/// Every slow-start law that a word names.
 fn slow_starts() -> impl Iterator<Item = SlowStartChoice> {
-    REGISTRY.iter().filter_map(|entry| match entry.choice {
-        Part::SlowStart(choice) => Some(choice),
-        _ => None,
-    })
+    SlowStartChoice::rows().iter().map(|row| row.choice)
 }
 
 #[test]

@@ -90,7 +90,7 @@ pub trait Growth: Debug + Send {
     fn on_complete(&mut self) {}
 
     /// The sender's state is another one; after the reduction that it begins with, and before the growth that it
-    /// allows. Only of a law that [heeds states](Wants::heeds_states), in the states of [`States::Linux`](crate::States).
+    /// allows. Only of a law that [heeds states](Wants::heeds_states), in the states of Linux.
     fn on_state(&mut self, _: &StateChange) {}
 
     /// The delays that the law measured.

@@ -45,8 +45,8 @@ pub enum VisitorError {
     Taken(String),
 }
 
-/// Registers a law under `name`, which is no word of the house's ([`register_law`](crate::variant::register_law)).
-pub(crate) fn register(
+/// Registers a law under `name`. Whoever knows the words of all families asks first whether it is one of them.
+pub fn register(
     name: &str,
     make: impl Fn() -> Box<dyn Growth> + Send + Sync + 'static,
 ) -> Result<(), VisitorError> {
@@ -334,50 +334,9 @@ mod tests {
     use super::super::{AnyGrowth, GrowthChoice};
     use super::*;
     use crate::event::{Limit, Signal, Why};
-    use crate::variant::register_law;
-    use crate::{Profile, Variant};
+    use crate::words::Choice as _;
     use ackclock_packet::Seq;
     use ackclock_units::Duration;
-
-    fn reno() -> Box<dyn Growth> {
-        Box::new(Reno::default())
-    }
-
-    #[test]
-    fn a_registered_law_is_a_word_like_others() {
-        register_law("visitor1", reno).unwrap();
-        let variant: Variant = "visitor1+rack+iw10".parse().unwrap();
-        let parts = variant.resolve(Profile::Rfc).unwrap();
-        // Rack and ten segments are the profile's own habits.
-        assert_eq!(parts.name(Profile::Rfc), "visitor1");
-        assert_eq!(variant.to_string(), "visitor1+rack+iw10");
-        let sack: Variant = "visitor1+sack".parse().unwrap();
-        assert_eq!(sack.resolve(Profile::Rfc).unwrap().name(Profile::Rfc), "visitor1+sack");
-        assert!(registered_laws().contains(&"visitor1".to_owned()));
-        assert_eq!(AnyGrowth::new(parts.growth).cwnd(), Bytes::ZERO);
-    }
-
-    #[test]
-    fn a_word_of_the_house_cannot_be_taken() {
-        for taken in ["reno", "bbr", "rack", "modern", "quickstart", "tsl", "iw10"] {
-            assert_eq!(register_law(taken, reno), Err(VisitorError::Taken(taken.to_owned())));
-        }
-        for no_word in ["", "Mine", "my-law", "1law", "a+b", "loi\u{e9}"] {
-            assert_eq!(register_law(no_word, reno), Err(VisitorError::NoWord(no_word.to_owned())));
-        }
-    }
-
-    #[test]
-    fn a_name_means_the_law_that_was_registered_last() {
-        register_law("visitor2", reno).unwrap();
-        let first: Variant = "visitor2".parse().unwrap();
-        register_law("visitor2", reno).unwrap();
-        let second: Variant = "visitor2".parse().unwrap();
-        let law = |variant: &Variant| variant.resolve(Profile::Rfc).unwrap().growth;
-        assert!(law(&first) != law(&second));
-        assert!(matches!(law(&first), GrowthChoice::Visitor(_)));
-        assert_eq!(first.to_string(), second.to_string());
-    }
 
     /// A law whose window is what it was told last, whatever that is.
     #[derive(Debug)]
@@ -405,9 +364,8 @@ mod tests {
 
     /// The words with which a run ends in which a law that was established does `story`.
     fn ends(name: &str, story: impl FnOnce(&mut AnyGrowth)) -> (String, u64) {
-        register_law(name, || Box::new(Told(Bytes::ZERO))).unwrap();
-        let variant: Variant = name.parse().unwrap();
-        let mut law = AnyGrowth::new(variant.resolve(Profile::Rfc).unwrap().growth);
+        register(name, || Box::new(Told(Bytes::ZERO))).unwrap();
+        let mut law = AnyGrowth::new(GrowthChoice::parse(name).unwrap());
         let mss = Mss::new(1000).unwrap();
         let (cwnd, ssthresh) = (Some(Bytes::new(3000)), None);
         law.rebase(&Proposal { cwnd, ssthresh, mss, why: Why::Established });

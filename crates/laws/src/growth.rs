@@ -16,7 +16,7 @@ use std::borrow::{Borrow, BorrowMut};
 
 use ackclock_units::{Bytes, Instant, Rate};
 
-use crate::config::Profile;
+use crate::Profile;
 use crate::data::cache::{Place, place};
 use crate::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
@@ -30,7 +30,7 @@ pub use linux::Linux;
 pub use reno::RenoWord;
 pub use tahoe::Counting;
 pub use variables::{Value, Variable};
-pub(crate) use visitor::register;
+pub use visitor::register;
 pub use visitor::{LawFailed, Maker, VisitorError, VisitorId, fail, registered_laws};
 
 /// The type that a law is kept as: itself, or a box of it if it is large.
@@ -59,7 +59,7 @@ macro_rules! laws {
             }
 
             /// The words of other parts that come with it.
-            pub(crate) fn defaults(self) -> Defaults {
+            pub fn defaults(self) -> Defaults {
                 match self {
                     $(Self::$Law(settings) => <$Law as Law>::defaults(settings),)*
                 }
@@ -104,7 +104,7 @@ macro_rules! laws {
             }
 
             /// The place of the law's own memory.
-            pub(crate) fn place(&self) -> Place {
+            pub fn place(&self) -> Place {
                 match self {
                     $(Self::$Law(law) => place::<$Law>(law.borrow()),)*
                     Self::Other(law) => (std::ptr::from_ref(&**law).cast(), size_of_val(&**law)),

@@ -7,7 +7,7 @@ use ackclock_units::{Bytes, Duration, Instant, Mss};
 use super::contract::{About, Growth, Law, LawForm, Model, whole_bytes};
 use super::real::{larger, smaller};
 use super::variables::variables;
-use crate::config::Profile;
+use crate::Profile;
 use crate::event::{Ack, Congestion, Limit, Proposal, RecoveryEnd, Signal, SlowStartStep};
 use crate::words::{Described, Word};
 

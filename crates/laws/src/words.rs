@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 
-use crate::config::Profile;
+use crate::Profile;
 
 /// The places that a part's word can fill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,6 +182,7 @@ pub type Defaults = &'static [(&'static [Profile], &'static str)];
 pub const ANY: &[Profile] = &[Profile::Rfc, Profile::Linux, Profile::Ns2];
 
 /// Makes the choice of a family out of its parts.
+#[macro_export]
 macro_rules! choices {
     ($(#[$doc:meta])* $Choice:ident of $slot:ident: $($Part:ident),* $(,)?) => {
         $(#[$doc])*
@@ -241,4 +242,4 @@ macro_rules! choices {
         }
     };
 }
-pub(crate) use choices;
+pub use choices;

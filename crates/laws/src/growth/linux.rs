@@ -276,6 +276,13 @@ pub struct Linux<M> {
     pub(crate) module: M,
 }
 
+impl<M> Linux<M> {
+    /// The part that this law adds to Linux's Reno.
+    pub const fn module(&self) -> &M {
+        &self.module
+    }
+}
+
 impl<M: Module> Growth for Linux<M> {
     fn variables(&self) -> &'static [Variable] {
         self.module.variables()

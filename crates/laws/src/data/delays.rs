@@ -14,7 +14,7 @@ const fn minute_of(now: Instant) -> u64 {
 
 /// A history of delays.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DelayHistory {
+pub struct DelayHistory {
     /// The minute of the last sample; `None` before the first.
     minute: Option<u64>,
     /// The least delay of each minute, at its number modulo [`MINUTES`].
@@ -36,7 +36,7 @@ impl Default for DelayHistory {
 
 impl DelayHistory {
     /// A delay was measured.
-    pub(crate) fn sample(&mut self, now: Instant, delay: Duration) {
+    pub fn sample(&mut self, now: Instant, delay: Duration) {
         let minute = minute_of(now);
         let passed = self.minute.map_or(u64::MAX, |last| minute.saturating_sub(last));
         // After a silence of so many minutes nothing is left.
@@ -59,19 +59,19 @@ impl DelayHistory {
     }
 
     /// The base delay; `None` before the first sample.
-    pub(crate) fn base(&self) -> Option<Duration> {
+    pub fn base(&self) -> Option<Duration> {
         self.minute?;
         self.minima.iter().min().copied()
     }
 
     /// The current delay; `None` before the first sample.
-    pub(crate) fn current(&self) -> Option<Duration> {
+    pub fn current(&self) -> Option<Duration> {
         self.minute?;
         self.last.iter().min().copied()
     }
 
     /// The part of the current delay that is queueing; `None` before the first sample.
-    pub(crate) fn queueing(&self) -> Option<Duration> {
+    pub fn queueing(&self) -> Option<Duration> {
         Some(self.current()?.saturating_sub(self.base()?))
     }
 }
@@ -82,14 +82,14 @@ const MIDDLE: u64 = 1 << 31;
 /// One-way delays by timestamps (RFC 7323) in milliseconds: the peer's clock when it sent an ACK, less this end's when the
 /// segment that it answers was sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OneWay {
+pub struct OneWay {
     /// The difference of the clocks at the first sample.
     origin: Option<u32>,
 }
 
 impl OneWay {
     /// The delay by the timestamp `value` and the `echo` of an ACK: more than the first by as much as it took longer.
-    pub(crate) fn delay(&mut self, value: u32, echo: u32) -> Duration {
+    pub fn delay(&mut self, value: u32, echo: u32) -> Duration {
         let difference = value.wrapping_sub(echo);
         let since = difference.wrapping_sub(*self.origin.get_or_insert(difference)).cast_signed();
         Duration::from_millis(MIDDLE.saturating_add_signed(since.into()))

@@ -14,7 +14,7 @@ use crate::event::{Ack, Handshake, Proposal, SlowStartStep, Why};
 use crate::words::choices;
 
 pub use contract::{Law, SlowStart, Start};
-pub(crate) use hystart::is_far_below;
+pub use hystart::is_far_below;
 pub use initial_window::WindowChoice;
 pub use jump::{JumpChoice, QuickStartJump, ResumeJump};
 pub use syn_loss::SynLossChoice;
@@ -243,7 +243,7 @@ impl AnyStart {
 
 impl AnyStart {
     /// Slow start is limited (RFC 3742) from now on, whatever law there was; a user's own start stays.
-    pub(crate) fn limit(&mut self) {
+    pub fn limit(&mut self) {
         if let Self::Windowed(start) = self {
             start.law = AnySlowStart::Limited(Limited);
         }

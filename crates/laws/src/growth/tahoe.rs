@@ -4,7 +4,7 @@
 use ackclock_units::{Bytes, Mss};
 
 use super::contract::{About, Growth, Law, Model, Recoveries, whole_bytes};
-use crate::config::Profile;
+use crate::Profile;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
 use crate::words::{ANY, Described, Word};
 
