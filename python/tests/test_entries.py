@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from rich.console import Console
 
 import ackclock as ac
 from ackclock.base.entries import Entries
 from ackclock.base.errors import MissingPackageError
 from ackclock.runs import identity
+from ackclock.studies.framework.study import listed
 from ackclock.suites.framework.case import Suite
 from support import Answer
 
@@ -105,6 +107,19 @@ def test_a_broken_entry_is_one_line_and_disturbs_no_other(
     values, faults = found.all()
     assert [value.key for value in values] == ["good"]
     assert faults == [said]
+
+
+def test_a_study_whose_module_is_broken_is_one_line(tmp_path: Path) -> None:
+    study = listed("json", key="mine", title="", citation="", figures={})
+    with pytest.raises(ac.BadInput) as refused:
+        study.run(tmp_path, quick=True, threads=1, console=Console(quiet=True))
+    assert str(refused.value) == (
+        "study mine: `json.study:DEFINITION` cannot be imported: "
+        "ModuleNotFoundError: No module named 'json.study'"
+    )
+    gone = listed("gone_of_tests.more", key="mine", title="", citation="", figures={})
+    with pytest.raises(ac.BadInput, match=r"study mine: there is no package `gone_of_tests\.more`"):
+        gone.folder  # noqa: B018
 
 
 def test_a_name_of_two_packages_is_told_with_both(packages: Packages) -> None:

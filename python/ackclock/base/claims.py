@@ -289,7 +289,10 @@ class Study:
     @property
     def folder(self) -> Path:
         """The folder of the study's files."""
-        spec = find_spec(self.package)
+        try:
+            spec = find_spec(self.package)
+        except (ImportError, ValueError):
+            spec = None
         if spec is None or spec.origin is None:
             raise BadInput(f"study {self.key}: there is no package `{self.package}`")
         return Path(spec.origin).parent

@@ -6,9 +6,11 @@ for, and a package that is broken breaks its own names alone.
 
 from __future__ import annotations
 
+from functools import reduce
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ackclock.base.errors import BadInput, MissingPackageError
 from ackclock.base.nearest import nearest
@@ -16,7 +18,7 @@ from ackclock.base.nearest import nearest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["OURS", "Entries", "Keyed"]
+__all__ = ["OURS", "Entries", "Keyed", "loaded"]
 
 OURS = "ackclock-studies"
 """The distribution of this project's own studies and suites, which the extra ``studies`` brings."""
@@ -118,20 +120,34 @@ class Entries(Generic[T]):
 
     def _load(self, entry: EntryPoint) -> T:
         where = f"{self.noun}: `{entry.name}` of {_package(entry)}"
-        try:
-            value = entry.load()
-        except MissingPackageError:
-            raise
-        # A package of others may do anything as it is imported, and end the process.
-        except (Exception, SystemExit) as error:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise BadInput(f"{where}: `{entry.value}` cannot be imported: {said}") from error
+        value = loaded(where, entry.value)
         if not isinstance(value, self._kind):
             kind = f"{self._kind.__module__}.{self._kind.__name__}"
             raise BadInput(f"{where}: `{entry.value}` is no {kind}, but `{type(value).__name__}`")
         if value.key != entry.name:
             raise BadInput(f"{where}: its key is `{value.key}`, expected the name of its entry")
         return value
+
+
+def loaded(where: str, value: str) -> Any:
+    """Return the value that ``module:attribute`` names in a package of others.
+
+    Raises
+    ------
+    BadInput
+        It cannot be imported; the line begins with ``where``.
+    MissingPackageError
+        It imports a package that is not installed, of which Ackclock knows the extra.
+    """
+    module, _, attribute = value.partition(":")
+    try:
+        return reduce(getattr, attribute.strip().split("."), import_module(module.strip()))
+    except MissingPackageError:
+        raise
+    # A package of others may do anything as it is imported, and end the process.
+    except (Exception, SystemExit) as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise BadInput(f"{where}: `{value}` cannot be imported: {said}") from error
 
 
 _INSTALL = "pip install 'ackclock[studies]'"

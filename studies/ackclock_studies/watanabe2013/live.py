@@ -18,13 +18,13 @@ import polars as pl
 
 import ackclock as ac
 from ackclock.base.writing import copy_file
-from ackclock.live.film import make_film
 from ackclock.live.playing import why_no_vlc, write_trace
 from ackclock.live.video import read_video
 from ackclock.plots.style import COLOURS, figure, styled
 from ackclock.report.page import Cell, Prose, Sheet
 from ackclock.studies.framework.live import Live, SimAndLive, Trial as LiveTrial
 from ackclock.studies.framework.reduce import mean_of
+from ackclock_studies.watanabe2013.live_film import make_film
 from ackclock_studies.watanabe2013.published import PICTURE_RATE
 from ackclock_studies.watanabe2013.scenarios import BY_KEY, DEFAULT, Trial
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import ackclock as ac
 from ackclock.base.claims import Claim, ClaimResult, Study
+from ackclock.base.entries import loaded
 from ackclock.base.extras import REPORT, need
 from ackclock.runs import identity
 
@@ -246,7 +246,7 @@ def listed(
         figure: str | None = None,
     ) -> list[ClaimResult]:
         need("studies need", *REPORT, extra="studies")
-        definition: Definition[Any, Any] = import_module(f"{package}.study").DEFINITION
+        definition: Definition[Any, Any] = loaded(f"study {key}", f"{package}.study:DEFINITION")
         with budget(memory):
             return definition.reproduce(
                 out, quick=quick, threads=threads, console=console, figure=figure

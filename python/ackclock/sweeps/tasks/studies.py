@@ -12,7 +12,6 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
 from threading import Lock
 from time import monotonic
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import polars as pl
 
 from ackclock.base.claims import Study
+from ackclock.base.entries import loaded
 from ackclock.base.errors import BadInput
 from ackclock.runs import identity
 from ackclock.studies import STUDIES
@@ -69,7 +69,7 @@ def readings_of(key: str) -> Readings[Any, Any]:
         raise BadInput(
             f"study: `{key}` declares no readings, expected one of {', '.join(declared())}"
         )
-    found: Readings[Any, Any] = import_module(f"{study.package}.readings").READINGS
+    found: Readings[Any, Any] = loaded(f"study {key}", f"{study.package}.readings:READINGS")
     return found
 
 
@@ -79,7 +79,11 @@ def declared() -> dict[str, str]:
 
 
 def _declares(study: Study) -> bool:
-    return (study.folder / "readings.py").is_file()
+    try:
+        return (study.folder / "readings.py").is_file()
+    except BadInput:
+        # The package of somebody's study is not where it says: no other is disturbed.
+        return False
 
 
 def plan_of(key: str, *, title: str = "", search: Mapping[str, Any] | None = None) -> Plan:
