@@ -159,6 +159,7 @@ lint-code: .venv/.dev build ## The checks that compile: Clippy, the documents of
 	cargo clippy --workspace --all-targets --locked $(LOADER) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(LOADER)
 	$(BIN)/python scripts/generate_scenario.py --check
+	$(BIN)/python scripts/generate_tables.py --check
 	$(BIN)/basedpyright
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 
@@ -217,8 +218,9 @@ bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if 
 	dist/.venv/bin/ackclock bench --peers
 
 .PHONY: generate
-generate: .venv/.dev build ## Generate the classes of python/ackclock/scenario from the schema
+generate: .venv/.dev build ## Generate what follows from the schema and from the tables of a run
 	$(BIN)/python scripts/generate_scenario.py
+	$(BIN)/python scripts/generate_tables.py
 
 .PHONY: docs
 docs: build ## Generate docs/reference, and docs/images from the reports in report/
@@ -243,14 +245,15 @@ format: .venv/.dev ## Rewrite the sources in the house's format
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-.PHONY: new-law new-queue new-app new-study new-suite
+.PHONY: new-law new-queue new-app new-study new-suite new-column
 new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
 new-queue: ## Begin a queueing discipline with its test, its page and its line
 new-app: ## Begin an application with its test, its page and its line
 new-study: ## Begin a study with its test and its page
 new-suite: ## Begin a test set of one case with its test
-new-law new-queue new-app new-study new-suite:
-	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME)
+new-column: ## Begin a column of a table of runs: make new-column TABLE=links NAME=probe_packets
+new-law new-queue new-app new-study new-suite new-column:
+	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME) $(if $(TABLE),--table $(TABLE))
 
 .PHONY: lock
 lock: ## Pin the newest versions in requirements/

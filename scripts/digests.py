@@ -158,10 +158,8 @@ def digest(number: int) -> str:
     except _core.BadInput as why:
         return f"refused: {why}"
     found = hashlib.sha256()
-    for name in sorted(vars(_core.Run)):
-        table = None if name.startswith("_") else getattr(run, name)
-        if isinstance(table, _core.Table):
-            found.update(f"{name} {table.to_pylist()!r}\n".encode())
+    for name in sorted(table["name"] for table in json.loads(_core.tables())):
+        found.update(f"{name} {run.table(name).to_pylist()!r}\n".encode())
     return f"{found.hexdigest()[:16]} {run.events}"
 
 

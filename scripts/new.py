@@ -6,6 +6,7 @@
 ``new.py app NAME`` makes an application that works: it sends a message each interval.
 ``new.py study NAME`` makes a study that runs: the utilisation of a link over its buffer.
 ``new.py suite NAME`` makes a test set that runs: one case, the share of a link that a flow gets.
+``new.py column NAME --table TABLE`` adds a column of a run's table: a count that is 0 in each row.
 
 The beginnings stand in ``scripts/new``. The new name takes the place of ``probe`` in them.
 """
@@ -117,6 +118,27 @@ def _declare(root: Path, group: str, line: str) -> Path:
     return path
 
 
+def write_column(root: Path, name: str, table: str) -> list[Path]:
+    """Add the column ``name`` to a table of runs; return the file that is changed."""
+    path = root / "crates/results/src/table.rs"
+    text = path.read_text(encoding="utf-8")
+    block = re.compile(
+        rf"Columns::new\(runs, cells, (?P<rows>\|run\| [^=]*)\) =>\n(?:(?! +\.table).*\n)*?"
+        rf"(?P<end>    \}}\n    \.table\(\"{table}\"\))"
+    )
+    found = block.search(text)
+    if found is None:
+        known = ", ".join(re.findall(r'\.table\("(\w+)"\)', text))
+        message = f"`{table}` is no table of a run; expected one of {known}"
+        raise SystemExit(message)
+    rows = found["rows"].partition("| ")[2]
+    values = f"runs.iter().flat_map(|run| vec![0; {rows}])"
+    line = f'        count "{name}" ("count") "TODO.": {values};\n'
+    at = found.start("end")
+    path.write_text(f"{text[:at]}{line}{text[at:]}", encoding="utf-8")
+    return [path]
+
+
 #: The kinds of things that can be made, by their words.
 KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
     "app": write_app,
@@ -130,13 +152,19 @@ KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
 def main(arguments: list[str] | None = None) -> int:
     """Write what the command line asks for, and say which files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("kind", choices=sorted([*KINDS, "column"]))
     parser.add_argument("name")
+    parser.add_argument("--table", default="flows")
     parser.add_argument("--root", type=Path, default=ROOT)
     asked = parser.parse_args(arguments)
-    if not re.fullmatch(r"[a-z][a-z0-9]*", asked.name):
+    letters = "[a-z0-9_]*" if asked.kind == "column" else "[a-z0-9]*"
+    if not re.fullmatch(rf"[a-z]{letters}", asked.name):
         parser.error("NAME is a word of small letters and digits, such as `probe`")
-    for path in KINDS[asked.kind](asked.root, asked.name):
+    if asked.kind == "column":
+        written = write_column(asked.root, asked.name, asked.table)
+    else:
+        written = KINDS[asked.kind](asked.root, asked.name)
+    for path in written:
         print(path.relative_to(asked.root))
     return 0
 

@@ -16,6 +16,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
+from ackclock.runs.run import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -73,7 +74,7 @@ WRITTEN = {
 }
 
 #: By kind: the crate that it goes into.
-CRATES = {"law": "tcp", "queue": "net", "app": "app"}
+CRATES = {"law": "laws", "queue": "net", "app": "app"}
 
 
 def copy_of_the_crates(folder: Path) -> Path:
@@ -130,6 +131,26 @@ def test_something_new_is_its_files_and_one_line(kind: str, tmp_path: Path, scri
         layers = script("check_layers")
         assert list(layers.module_violations(crate, source, layers.rooms_of_crates(ROOT))) == []
         assert list(script("check_names").violations(root)) == []
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_new_column_is_one_line(table: str, tmp_path: Path, script: Script) -> None:
+    where = Path("crates/results/src/table.rs")
+    (tmp_path / where.parent).mkdir(parents=True)
+    before = shutil.copy2(ROOT / where, tmp_path / where).read_text().splitlines()
+    assert script("new").write_column(tmp_path, "probe_packets", table) == [tmp_path / where]
+    after = (tmp_path / where).read_text().splitlines()
+    (line,) = set(after) - set(before)
+    assert line.startswith('        count "probe_packets" ("count") "TODO.": runs.iter()')
+    assert f"run.{table}" in line
+    at = after.index(line)
+    assert after[at + 1 : at + 3] == ["    }", f'    .table("{table}")']
+    assert [*after[:at], *after[at + 1 :]] == before
+
+
+def test_a_column_of_no_table_is_refused(script: Script) -> None:
+    with pytest.raises(SystemExit, match="`flow` is no table of a run; expected one of flows, "):
+        script("new").write_column(ROOT, "probe", "flow")
 
 
 @pytest.mark.slow

@@ -89,10 +89,10 @@ impl Theory {
         let flows = || self.flows.iter();
         let empty = Tables::empty().flows;
         let mut columns = Columns::default();
-        for field in empty.batch.schema_ref().fields() {
-            let name = field.name();
+        for (field, about) in empty.batch.schema_ref().fields().iter().zip(&empty.about) {
+            let name = *about;
             let number = |of: fn(&Prediction) -> Option<f64>| flows().map(of);
-            columns = match &**name {
+            columns = match about.name {
                 "measure" => columns.text(name, flows().map(|_| "run")),
                 "flow" => columns.text(name, flows().map(|flow| &*flow.flow)),
                 "variant" => columns.text(name, flows().map(|flow| &*flow.variant)),
