@@ -244,7 +244,9 @@ def violations(root: Path) -> Iterator[str]:
     for crate in sorted(LAW):
         yield from module_violations(crate, root / "crates" / crate / "src", law)
         yield from room_violations(crate, root / "crates" / crate / "src", law)
-    yield from length_violations([*rust, *(root / "python" / "ackclock").rglob("*.py")], root)
+    packages = [root / "python" / "ackclock", root / "studies" / "ackclock_studies"]
+    python = [path for package in packages for path in package.rglob("*.py")]
+    yield from length_violations([*rust, *python], root)
 
 
 def main() -> int:

@@ -5,6 +5,7 @@
 ``new.py queue NAME`` makes a queueing discipline that works: it drops packets that waited too long.
 ``new.py app NAME`` makes an application that works: it sends a message each interval.
 ``new.py study NAME`` makes a study that runs: the utilisation of a link over its buffer.
+``new.py suite NAME`` makes a test set that runs: one case, the share of a link that a flow gets.
 ``new.py column NAME --table TABLE`` adds a column of a run's table: a count that is 0 in each row.
 
 The beginnings stand in ``scripts/new``. The new name takes the place of ``probe`` in them.
@@ -84,23 +85,35 @@ def write_app(root: Path, name: str) -> list[Path]:
 
 def write_study(root: Path, name: str) -> list[Path]:
     """Write the study ``name``; return the files that are new or changed."""
-    folder = f"python/ackclock/studies/{name}"
+    folder = f"studies/ackclock_studies/{name}"
     names = sorted(path.name for path in (BEGINNINGS / "study").iterdir() if path.is_file())
     files = {f"{folder}/{each}": f"study/{each}" for each in names}
     files |= {
-        f"python/tests/studies/test_{name}.py": "test_study.py",
+        f"studies/tests/test_{name}.py": "test_study.py",
         f"docs/studies/{name}.md": "study.md",
     }
-    return [*write(root, files, name), _list_study(root, name)]
+    line = f'{name} = "ackclock_studies.{name}:STUDY"\n'
+    return [*write(root, files, name), _declare(root, "studies", line)]
 
 
-def _list_study(root: Path, name: str) -> Path:
-    """Add the study to the list of all, and return its path."""
-    path = root / "python/ackclock/studies/__init__.py"
+def write_suite(root: Path, name: str) -> list[Path]:
+    """Write the test set ``name``; return the files that are new or changed."""
+    folder = f"studies/ackclock_studies/suites/{name}"
+    files = {
+        **{f"{folder}/{each}": f"suite/{each}" for each in ("__init__.py", "suite.py")},
+        f"studies/tests/test_suite_{name}.py": "test_suite.py",
+    }
+    line = f'{name} = "ackclock_studies.suites.{name}:SUITE"\n'
+    return [*write(root, files, name), _declare(root, "suites", line)]
+
+
+def _declare(root: Path, group: str, line: str) -> Path:
+    """Add an entry point of the second package to its group, and return the file."""
+    path = root / "studies/pyproject.toml"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    first = next(n for n, line in enumerate(lines) if line.startswith("KEYS = ("))
-    last = next(n for n in range(first, len(lines)) if lines[n] == ")\n")
-    lines[first + 1 : last] = sorted([*lines[first + 1 : last], f'    "{name}",\n'])
+    first = lines.index(f'[project.entry-points."ackclock.{group}"]\n') + 1
+    last = next((n for n in range(first, len(lines)) if lines[n] == "\n"), len(lines))
+    lines[first:last] = sorted([*lines[first:last], line])
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
@@ -132,6 +145,7 @@ KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
     "law": write_law,
     "queue": write_queue,
     "study": write_study,
+    "suite": write_suite,
 }
 
 

@@ -20,7 +20,7 @@ from ackclock.base.words import Substrate, number_of
 from ackclock.runs import api, identity
 from ackclock.runs.senders import Sender, difference, notes_on, senders_of
 from ackclock.scenario.scenario import Scenario
-from ackclock.suites import suite_of
+from ackclock.suites import SUITES
 from ackclock.suites.framework.case import Case, Outcome, Suite
 from ackclock.suites.framework.cells import LIVE, Cell, cells_of, outcomes_of
 from ackclock.suites.framework.kept import Kept
@@ -211,7 +211,7 @@ def run_suite(
     Parameters
     ----------
     name
-        The suite, such as ``quick``: one of ``ackclock.suites.KEYS``.
+        The suite, such as ``quick``: one that is installed.
     variants
         The senders, or what else the suite judges.
     cases
@@ -246,7 +246,9 @@ def run_suite(
     BadInput
         No such suite or case, a sender that there is not, or senders of which no case takes any.
     """
-    suite = suite_of(name)
+    suite = SUITES.get(name)
+    files = identity.own_sources([SUITES.file(name)])
+    sources = identity.digest(file.read_text(encoding="utf-8") for file in files)
     tell = told or _say_nothing
     _expect_places(on)
     senders = _senders(variants)
@@ -259,11 +261,11 @@ def run_suite(
             tell(f"{', '.join(looking)}: live senders are refused: they publish no variables")
         tell(_live_time(suite, senders, chosen))
     at = progress or _say_nothing
-    kept = Kept(keep)
+    kept = Kept(keep, sources)
     cells: list[Cell] = []
     firsts: dict[tuple[str, str], Scenario] = {}
     kernel = os.uname().release if "live" in on else ""
-    decided = [_core.version(), identity.readers_id()]
+    decided = [_core.version(), identity.readers_id(), sources]
     ran: Ran = {}
     last = {case.build: n for n, case in enumerate(chosen)}
     for n, case in enumerate(chosen):
