@@ -28,12 +28,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CARGO_TERM_COLOR ?= auto
 
 # The modules that tables declare in macros, where rustfmt does not look.
-TABLED := $(foreach family,growth idle recovery start,$(wildcard crates/tcp/src/$(family)/*.rs)) $(wildcard crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
+TABLED := $(wildcard crates/laws/src/growth/*.rs crates/laws/src/idle/*.rs crates/laws/src/start/*.rs crates/tcp/src/recovery/*.rs crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*')
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -name THIRD-PARTY-NOTICES)
 SOURCES := $(RUST_SOURCES) $(PACKAGE_SOURCES)
-PYTHON_FILES := python scripts
+# The second package, in Python alone: studies and suites.
+STUDIES_SOURCES := studies/pyproject.toml $(wildcard studies/README.md studies/LICENSE-*) \
+	$(shell find studies/ackclock_studies -type f -not -path '*/__pycache__/*')
+STUDIES_WHEEL := $(BIN)/python -m flit_core.wheel studies --outdir
+PYTHON_FILES := conftest.py python studies scripts
 # The Cargo profile of `make build`. Compiled dependencies of `dev` serve the tests, too.
 PROFILE ?= dev
 TEST_FLAGS ?=
@@ -78,18 +82,18 @@ help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 .PHONY: build
-build: .venv/.installed ## .venv with the command .venv/bin/ackclock (no link-time optimisation)
+build: .venv/.studies ## .venv with the command .venv/bin/ackclock (no link-time optimisation)
 
 .PHONY: wheel
-wheel: dist/.built ## dist/*.whl, for machines as new as this one without Rust: optimised across crates, from a profile
+wheel: dist/.built dist/.studies ## dist/*.whl, core and studies, for machines as new as this one without Rust: optimised across crates, from a profile
 
 # A target of its own, and not in CI: each of them takes ten minutes on two cores.
 .PHONY: wheels
-wheels: $(ARCHITECTURES:%=dist/wheels/.%) ## dist/wheels/*.whl: x86-64 and arm64, glibc 2.28 and later, without a profile
+wheels: $(ARCHITECTURES:%=dist/wheels/.%) dist/wheels/.studies ## dist/wheels/*.whl: x86-64 and arm64, glibc 2.28 and later, without a profile
 
 .PHONY: test-wheel
-test-wheel: wheel ## Install the wheel without Rust in a new environment, and run a study with it
-	PYTHON="$(PYTHON)" PAGE="$(PAGE)" scripts/test_wheel.sh dist/*.whl
+test-wheel: wheel ## Install the wheels without Rust in a new environment, and run a study with it
+	PYTHON="$(PYTHON)" PAGE="$(PAGE)" scripts/test_wheel.sh dist
 
 .PHONY: demo
 demo: build ## Reproduce the study altman1997 with few seeds, and say where its report lies
@@ -155,6 +159,7 @@ lint-code: .venv/.dev build ## The checks that compile: Clippy, the documents of
 	cargo clippy --workspace --all-targets --locked $(LOADER) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(LOADER)
 	$(BIN)/python scripts/generate_scenario.py --check
+	$(BIN)/python scripts/generate_tables.py --check
 	$(BIN)/basedpyright
 	cd python/tests && ../../$(BIN)/python -m mypy.stubtest ackclock._core
 
@@ -169,7 +174,7 @@ test-web: build ## The page in Chromium, and WebAssembly against native; skipped
 
 .PHONY: test-installed
 test-installed: build ## The package that was tested, with pip and without Rust, and all commands of the documents
-	PYTHON="$(PYTHON)" scripts/test_wheel.sh target/wheels/*.whl
+	PYTHON="$(PYTHON)" scripts/test_wheel.sh target/wheels
 
 .PHONY: test-notebook
 test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (a minute; not in CI: it needs 300 MB more)
@@ -213,8 +218,9 @@ bench: dist/.venv/.installed ## The speed of the wheel, beside ns-2 and ns-3 if 
 	dist/.venv/bin/ackclock bench --peers
 
 .PHONY: generate
-generate: .venv/.dev build ## Generate the classes of python/ackclock/scenario from the schema
+generate: .venv/.dev build ## Generate what follows from the schema and from the tables of a run
 	$(BIN)/python scripts/generate_scenario.py
+	$(BIN)/python scripts/generate_tables.py
 
 .PHONY: docs
 docs: build ## Generate docs/reference, and docs/images from the reports in report/
@@ -239,13 +245,15 @@ format: .venv/.dev ## Rewrite the sources in the house's format
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-.PHONY: new-law new-queue new-app new-study
+.PHONY: new-law new-queue new-app new-study new-suite new-column
 new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
 new-queue: ## Begin a queueing discipline with its test, its page and its line
 new-app: ## Begin an application with its test, its page and its line
 new-study: ## Begin a study with its test and its page
-new-law new-queue new-app new-study:
-	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME)
+new-suite: ## Begin a test set of one case with its test
+new-column: ## Begin a column of a table of runs: make new-column TABLE=links NAME=probe_packets
+new-law new-queue new-app new-study new-suite new-column:
+	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME) $(if $(TABLE),--table $(TABLE))
 
 .PHONY: lock
 lock: ## Pin the newest versions in requirements/
@@ -254,7 +262,7 @@ lock: ## Pin the newest versions in requirements/
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf .venv .venv-lab .venv-site .venv-zig dist report target fuzz/target web/node_modules web/dist web/test-results .pytest_cache .ruff_cache .mypy_cache
-	find python scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python studies scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each file in .venv whose name begins with a dot stands for a finished step.
 .venv/.created:
@@ -278,7 +286,7 @@ clean: ## Remove everything that was built
 	@touch $@
 
 # JupyterLab with the package, and the view that `make web` has built.
-.venv-lab/.installed: requirements/lab.txt .venv/.installed
+.venv-lab/.installed: requirements/lab.txt .venv/.studies
 	$(INSTALL) .venv-lab requirements/lab.txt
 	.venv-lab/bin/python -m pip install --quiet --no-deps target/wheels/*.whl
 	@touch $@
@@ -288,9 +296,11 @@ clean: ## Remove everything that was built
 	$(INSTALL) .venv-zig requirements/wheel.txt
 	@touch $@
 
-# The list of sources, so that a file that was taken away is noticed too.
-.venv/.sources: FORCE | .venv/.created
-	$(file >.venv/.sources.new,$(sort $(SOURCES)))
+# The lists of sources, so that a file that was taken away is noticed too.
+.venv/.sources: LISTED = $(SOURCES)
+.venv/.studies-sources: LISTED = $(STUDIES_SOURCES)
+.venv/.sources .venv/.studies-sources: FORCE | .venv/.created
+	$(file >$@.new,$(sort $(LISTED)))
 	@cmp --silent $@.new $@ || cp $@.new $@
 
 # Not the page itself: `make build` takes it as it is, and neither makes it nor waits for Node.js.
@@ -307,13 +317,19 @@ target/profile/ackclock.profdata: $(RUST_SOURCES) scripts/profile.sh
 	$(BIN)/python scripts/notices.py $(NOTICES) $(LOADER)
 	ACKCLOCK_BUILD=$(PROFILE) $(BIN)/maturin build --profile $(PROFILE) --quiet $(LOADER) --interpreter $(BIN)/python \
 	--out target/wheels
-	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/*.whl
+	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/ackclock-*.whl
+	@touch $@
+
+.venv/.studies: .venv/.studies-sources .venv/.installed $(STUDIES_SOURCES)
+	@rm -f target/wheels/ackclock_studies-*.whl
+	$(STUDIES_WHEEL) target/wheels >/dev/null
+	$(BIN)/python -m pip install --quiet --no-deps --force-reinstall target/wheels/ackclock_studies-*.whl
 	@touch $@
 
 # An empty file of counts says that they cannot be made here.
 dist/.built: .venv/.sources $(SOURCES) $(LEARNED) $(PAGE_MADE) .venv/.runtime
 	@mkdir -p dist
-	@rm -f dist/*.whl
+	@rm -f dist/ackclock-*.whl
 	$(BIN)/python scripts/notices.py $(NOTICES) $(LOADER)
 	@# The separator of encoded flags is no blank, so that paths may have some.
 	export ACKCLOCK_BUILD="wheel without a profile" CARGO_ENCODED_RUSTFLAGS="$(UNNAMED)"$$'\x1f'"$(UNNAMED_HERE)"; \
@@ -321,6 +337,12 @@ dist/.built: .venv/.sources $(SOURCES) $(LEARNED) $(PAGE_MADE) .venv/.runtime
 	CARGO_ENCODED_RUSTFLAGS="$$CARGO_ENCODED_RUSTFLAGS"$$'\x1f'"-Cprofile-use=$(ROOT)/$(LEARNED)"; fi; \
 	$(BIN)/maturin build --profile release --quiet $(LOADER) --interpreter $(BIN)/python --out dist
 	if [ -s "$(LEARNED)" ]; then scripts/profile.sh --check $(LEARNED) $${CARGO_TARGET_DIR:-target}/release; fi
+	@touch $@
+
+dist/.studies dist/wheels/.studies: .venv/.studies-sources .venv/.runtime $(STUDIES_SOURCES)
+	@mkdir -p $(@D)
+	@rm -f $(@D)/ackclock_studies-*.whl
+	$(STUDIES_WHEEL) $(@D) >/dev/null
 	@touch $@
 
 # With zig the engine's functions have other names than those that `scripts/profile.sh` counts, on x86-64 too.
@@ -335,7 +357,7 @@ dist/wheels/.%: .venv/.sources $(SOURCES) $(PAGE_MADE) .venv/.runtime .venv-zig/
 	--target $*-unknown-linux-gnu --out dist/wheels
 	@touch $@
 
-dist/.venv/.installed: dist/.built requirements/runtime.txt
+dist/.venv/.installed: dist/.built dist/.studies requirements/runtime.txt
 	rm -rf dist/.venv
 	$(INSTALL) dist/.venv requirements/runtime.txt
 	dist/.venv/bin/python -m pip install --quiet --no-deps dist/*.whl

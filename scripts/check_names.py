@@ -52,14 +52,14 @@ class Family:
         return f"{self.folder}/{self.module}"
 
 
-_TCP = "crates/tcp/src"
+_LAWS = "crates/laws/src"
 
 #: The families with a table.
 FAMILIES: tuple[Family, ...] = (
-    Family(_TCP, "growth", ("GrowthChoice", "AnyGrowth"), words=True),
-    Family(_TCP, "start", ("SlowStartChoice", "AnySlowStart")),
-    Family(_TCP, "idle", ("IdleChoice", "AnyIdle")),
-    Family(_TCP, "recovery", ("RecoveryChoice", "AnyRecovery")),
+    Family(_LAWS, "growth", ("GrowthChoice", "AnyGrowth"), words=True),
+    Family(_LAWS, "start", ("SlowStartChoice", "AnySlowStart")),
+    Family(_LAWS, "idle", ("IdleChoice", "AnyIdle")),
+    Family("crates/tcp/src", "recovery", ("RecoveryChoice", "AnyRecovery")),
     Family("crates/net/src", "queue", ("Discipline",), words=True),
     Family("crates/app/src", "application", ("Application",), words=True),
 )

@@ -3,7 +3,8 @@
 
 * A module uses its own room, ``base``, and the rooms that its room's line names.
 * Inside of a room with a table of its own, the same holds of its folders.
-* No two rooms use each other, and no folder shows more ideas than ``most`` says.
+* No two rooms use each other, and no folder shows more ideas than ``most`` says, nor does one of
+  the second package, whose imports ``check_studies.py`` holds.
 
 Imports inside of functions count, and so do those for types. The package itself (``import
 ackclock``) and its core are free to all. Prints a line for each violation; the exit code is 1 then.
@@ -142,8 +143,12 @@ def _at(use: Use) -> str:
 
 def main() -> int:
     """Print the violations; return the exit code."""
-    found = list(problems(ROOT / "python" / PACKAGE, read(ROOT / "ci" / "layers.toml")))
-    print("\n".join(found) or "the rooms of the Python package hold")
+    law = read(ROOT / "ci" / "layers.toml")
+    found = [
+        *problems(ROOT / "python" / PACKAGE, law),
+        *crowded(ROOT / "studies" / "ackclock_studies", law["most"]),
+    ]
+    print("\n".join(found) or "the rooms of the Python packages hold")
     return int(bool(found))
 
 

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""Check the folders of studies: the files that each has, and what they import.
+"""Check the second package, of studies and suites: its files, what they import, what it declares.
 
-* Each folder in ``python/ackclock/studies`` has the files of ``NEEDED``. Others of Python are
-  called ``<name>_<topic>.py`` after one of these or of ``OPTIONAL``.
-* No study, and nothing in ``framework``, imports a module or a name of the package that begins
-  with ``_``, or uses one as an attribute of a module of the package: studies use what users have.
+* Each study, a folder in ``studies/ackclock_studies``, has the files of ``NEEDED``. Others of
+  Python are called ``<name>_<topic>.py`` after one of these or of ``OPTIONAL``, and those in the
+  folder of a topic as one of these.
+* No study or suite, and nothing in the core's ``framework`` of studies, imports a module or a name
+  of the core that begins with ``_``, or uses one as an attribute of a module of the core: studies
+  use what users have. No study imports another.
+* Each study and suite has its entry point, and each entry point its study or suite. The package has
+  the core's version and licences.
 
 Prints one line a violation; the exit code is 1 if there is any.
 """
@@ -13,12 +17,16 @@ from __future__ import annotations
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-STUDIES = ROOT / "python" / "ackclock" / "studies"
+STUDIES = ROOT / "studies" / "ackclock_studies"
+FRAMEWORK = ROOT / "python" / "ackclock" / "studies"
 PACKAGE = "ackclock"
+SUITES = "suites"
 
 #: The modules of every study, in the order of ``studies/README.md``.
 MODULES = ("published", "scenarios", "runs", "analysis", "predicates", "figures", "page", "study")
@@ -36,6 +44,10 @@ def files(folder: Path) -> Iterator[str]:
         stem = name.removesuffix(".py")
         if name.endswith(".py") and stem.partition("_")[0] not in (*MODULES, *OPTIONAL):
             yield f"{name}: expected a name such as predicates_tables.py, after one of {MODULES}"
+    for path in sorted(folder.glob("*/*.py")):
+        if path.stem not in (*MODULES, *OPTIONAL, "__init__"):
+            where = f"{path.parent.name}/{path.name}"
+            yield f"{where}: expected a name such as figures.py, one of {MODULES}"
 
 
 def is_private(name: str) -> bool:
@@ -83,17 +95,78 @@ def root(node: ast.expr) -> str | None:
 def violations(studies: Path) -> Iterator[str]:
     """Yield everything that is wrong with the studies in a folder."""
     for folder in sorted(path for path in studies.iterdir() if (path / "__init__.py").is_file()):
-        if folder.name != "framework":
+        if folder.name != SUITES:
             yield from (f"{folder.name}: {wrong}" for wrong in files(folder))
     for path in sorted(studies.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
+        here = path.relative_to(studies)
         for line, name in private_uses(tree):
-            yield f"{path.relative_to(studies)}:{line}: `{name}` is private to the package"
+            yield f"{here}:{line}: `{name}` is private to the package"
+        for line, name in others_used(tree, here.parts[0]):
+            yield f"{here}:{line}: `{name}` is of another study"
+
+
+def others_used(tree: ast.Module, study: str) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each import of another study of the package."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            package, _, rest = name.partition(".")
+            if package == STUDIES.name and rest.partition(".")[0] != study:
+                yield node.lineno, name
+
+
+def declared(root: Path) -> Iterator[str]:
+    """Yield what is wrong with what the second package declares of itself."""
+    package = root / "studies" / STUDIES.name
+    core = _toml(root / "pyproject.toml")["project"]
+    ours = _toml(root / "studies" / "pyproject.toml")["project"]
+    version = _toml(root / "Cargo.toml")["workspace"]["package"]["version"]
+    extra = [line for line in core["optional-dependencies"]["studies"] if ours["name"] in line]
+    for said, expected in (
+        (ours["version"], version),
+        (ours["dependencies"], [f"ackclock[report]=={version}"]),
+        (extra, [f"{ours['name']}=={version}"]),
+    ):
+        if said != expected:
+            yield f"studies/pyproject.toml and pyproject.toml: {said}, expected {expected}"
+    for name in core["license-files"]:
+        if (root / name).read_bytes() != (root / "studies" / name).read_bytes():
+            yield f"studies/{name}: differs from that of the core"
+    folders = {path.parent.name for path in package.glob("*/__init__.py")} - {SUITES}
+    suites = {path.stem for path in (package / SUITES).glob("*.py")} - {"__init__"}
+    suites |= {path.parent.name for path in (package / SUITES).glob("*/__init__.py")}
+    wanted = {
+        "ackclock.studies": {name: f"{package.name}.{name}:STUDY" for name in folders},
+        "ackclock.suites": {
+            name.replace("_", "-"): f"{package.name}.{SUITES}.{name}:SUITE" for name in suites
+        },
+    }
+    for group, entries in wanted.items():
+        there = ours["entry-points"][group]
+        for name in sorted(entries.keys() | there.keys()):
+            if there.get(name) != entries.get(name):
+                yield (
+                    f"studies/pyproject.toml: {group}: `{name}` is {there.get(name)}, expected "
+                    f"{entries.get(name)}"
+                )
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def main() -> int:
     """Print every violation; return the exit code."""
-    found = list(violations(STUDIES))
+    found = [*violations(STUDIES), *declared(ROOT)]
+    for path in sorted(FRAMEWORK.rglob("*.py")):
+        for line, name in private_uses(ast.parse(path.read_text(encoding="utf-8"))):
+            found.append(f"{path.relative_to(ROOT)}:{line}: `{name}` is private to the package")
     for line in found:
         print(line)
     print(f"studies: {len(found)} violations" if found else "studies: kept")

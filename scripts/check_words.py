@@ -92,6 +92,7 @@ def comments(root: Path) -> Iterator[tuple[str, int, str]]:
     files = [
         *(root / "crates").rglob("*.rs"),
         *(path for path in (root / "python").rglob("*.py*") if path.suffix in {".py", ".pyi"}),
+        *(root / "studies").rglob("*.py"),
         *(root / "scripts").glob("*.py"),
     ]
     for path in sorted(files):

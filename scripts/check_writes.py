@@ -135,7 +135,11 @@ def _writes(call: ast.Call, place: int) -> bool:
 def violations(root: Path) -> Iterator[str]:
     """Yield everything that is wrong with the checkout at ``root``."""
     used: set[tuple[str, str]] = set()
-    files = [*(root / "crates").rglob("src/**/*.rs"), *(root / "python/ackclock").rglob("*.py")]
+    packages = [root / "python/ackclock", root / "studies/ackclock_studies"]
+    files = [
+        *(root / "crates").rglob("src/**/*.rs"),
+        *(path for package in packages for path in package.rglob("*.py")),
+    ]
     for path in sorted(files):
         relative = path.relative_to(root).as_posix()
         if relative.startswith(WRITER) or _FILES_OF_TESTS.search(relative):

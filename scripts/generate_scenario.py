@@ -203,7 +203,9 @@ class Generator:
         text, properties, required = self._forms(each)
         required |= set(each.needs)
         names = [name.partition("=") for name in each.keys.split()]
-        keys = {name: key or name for name, _, key in names}
+        keys = {name: key or name for name, _, key in names if name != "*"}
+        if "*" in each.keys.split():
+            keys |= {key: key for key in properties if key not in set(keys.values())}
         if odd := sorted(set(keys.values()) ^ set(properties)):
             raise SystemExit(f"{each.name}: keys {odd} are new, or gone")
         parts = [

@@ -4,7 +4,7 @@
 Usage: scripts/map.py [--check]
 
 A room of a crate is a file of its ``src``, and says what is there in its first ``//!``; a room of
-the Python package says it in the first line of its ``__init__``. With --check nothing is written;
+a Python package says it in the first line of its ``__init__``. With --check nothing is written;
 the exit code is 1 if the list is not what would be written, or if a room says nothing.
 """
 
@@ -47,14 +47,14 @@ def rooms(root: Path) -> Iterator[tuple[str, str]]:
             for path in sorted(source.glob("*.rs")):
                 if path.stem not in {"lib", "tests"}:
                     yield f"crates/{crate.name}/src/{path.stem}", said(path)
-    package = root / "python" / "ackclock"
-    yield "python/ackclock", said(package / "__init__.py")
-    for path in sorted(package.glob("*/__init__.py")):
-        yield f"python/ackclock/{path.parent.name}", said(path)
+    for place in ("python/ackclock", "studies/ackclock_studies"):
+        yield place, said(root / place / "__init__.py")
+        for path in sorted((root / place).glob("*/__init__.py")):
+            yield f"{place}/{path.parent.name}", said(path)
 
 
 def written(root: Path) -> str:
-    """Return the list as Markdown: a table for each crate, and one for the package."""
+    """Return the list as Markdown: a table for each crate and each package."""
     parts: list[str] = []
     for place, about in rooms(root):
         if place.count("/") == 1:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STUDIES = ROOT / "python" / "ackclock" / "studies"
+STUDIES = ROOT / "studies" / "ackclock_studies"
 #: The files of a study that decide a verdict.
 DECIDING = ("predicates*.py",)
 #: The share that is wanted.
@@ -57,7 +57,7 @@ class Mutant:
 def of_predicates() -> Iterator[Mutant]:
     """Yield every mutation of numbers and comparisons in the files that decide verdicts."""
     for pattern in DECIDING:
-        for path in sorted(STUDIES.glob(f"*/{pattern}")):
+        for path in sorted(STUDIES.rglob(pattern)):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if not isinstance(node, ast.Constant) or node.end_lineno != node.lineno:
                     continue
@@ -70,16 +70,12 @@ def of_predicates() -> Iterator[Mutant]:
 
 def notices(mutant: Mutant) -> bool:
     """Say whether a test of the study fails with the mutant in place of the package's file."""
-    study = mutant.path.parent.name
+    study = mutant.path.relative_to(STUDIES).parts[0]
     with tempfile.TemporaryDirectory() as folder:
-        shadow = Path(folder) / "ackclock"
-        package = subprocess.run(
-            [sys.executable, "-c", "import ackclock; print(ackclock.__path__[0])"],
-            check=True, capture_output=True, text=True,
-        ).stdout.strip()  # fmt: skip
-        shutil.copytree(package, shadow)
-        mutant.apply(shadow / mutant.path.relative_to(ROOT / "python" / "ackclock"))
-        tests = ROOT / "python" / "tests" / "studies"
+        shadow = Path(folder) / STUDIES.name
+        shutil.copytree(STUDIES, shadow)
+        mutant.apply(shadow / mutant.path.relative_to(STUDIES))
+        tests = ROOT / "studies" / "tests"
         found = [tests / "test_bounds.py", *sorted(tests.glob(f"test_{study}*.py"))]
         run = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not live and not slow", *found],

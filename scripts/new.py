@@ -5,6 +5,8 @@
 ``new.py queue NAME`` makes a queueing discipline that works: it drops packets that waited too long.
 ``new.py app NAME`` makes an application that works: it sends a message each interval.
 ``new.py study NAME`` makes a study that runs: the utilisation of a link over its buffer.
+``new.py suite NAME`` makes a test set that runs: one case, the share of a link that a flow gets.
+``new.py column NAME --table TABLE`` adds a column of a run's table: a count that is 0 in each row.
 
 The beginnings stand in ``scripts/new``. The new name takes the place of ``probe`` in them.
 """
@@ -59,9 +61,9 @@ def add_line(path: Path, head: str, line: str) -> Path:
 
 def write_law(root: Path, name: str) -> list[Path]:
     """Write the growth law ``name``; return the files that are new or changed."""
-    files = {f"crates/tcp/src/growth/{name}.rs": "law.rs", f"docs/algorithms/{name}.md": "law.md"}
+    files = {f"crates/laws/src/growth/{name}.rs": "law.rs", f"docs/algorithms/{name}.md": "law.md"}
     written = write(root, files, name)
-    table = root / "crates/tcp/src/growth.rs"
+    table = root / "crates/laws/src/growth.rs"
     return [*written, add_line(table, "laws! {", f"    {name}::{type_of(name)},")]
 
 
@@ -83,25 +85,58 @@ def write_app(root: Path, name: str) -> list[Path]:
 
 def write_study(root: Path, name: str) -> list[Path]:
     """Write the study ``name``; return the files that are new or changed."""
-    folder = f"python/ackclock/studies/{name}"
+    folder = f"studies/ackclock_studies/{name}"
     names = sorted(path.name for path in (BEGINNINGS / "study").iterdir() if path.is_file())
     files = {f"{folder}/{each}": f"study/{each}" for each in names}
     files |= {
-        f"python/tests/studies/test_{name}.py": "test_study.py",
+        f"studies/tests/test_{name}.py": "test_study.py",
         f"docs/studies/{name}.md": "study.md",
     }
-    return [*write(root, files, name), _list_study(root, name)]
+    line = f'{name} = "ackclock_studies.{name}:STUDY"\n'
+    return [*write(root, files, name), _declare(root, "studies", line)]
 
 
-def _list_study(root: Path, name: str) -> Path:
-    """Add the study to the list of all, and return its path."""
-    path = root / "python/ackclock/studies/__init__.py"
+def write_suite(root: Path, name: str) -> list[Path]:
+    """Write the test set ``name``; return the files that are new or changed."""
+    folder = f"studies/ackclock_studies/suites/{name}"
+    files = {
+        **{f"{folder}/{each}": f"suite/{each}" for each in ("__init__.py", "suite.py")},
+        f"studies/tests/test_suite_{name}.py": "test_suite.py",
+    }
+    line = f'{name} = "ackclock_studies.suites.{name}:SUITE"\n'
+    return [*write(root, files, name), _declare(root, "suites", line)]
+
+
+def _declare(root: Path, group: str, line: str) -> Path:
+    """Add an entry point of the second package to its group, and return the file."""
+    path = root / "studies/pyproject.toml"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    first = next(n for n, line in enumerate(lines) if line.startswith("KEYS = ("))
-    last = next(n for n in range(first, len(lines)) if lines[n] == ")\n")
-    lines[first + 1 : last] = sorted([*lines[first + 1 : last], f'    "{name}",\n'])
+    first = lines.index(f'[project.entry-points."ackclock.{group}"]\n') + 1
+    last = next((n for n in range(first, len(lines)) if lines[n] == "\n"), len(lines))
+    lines[first:last] = sorted([*lines[first:last], line])
     path.write_text("".join(lines), encoding="utf-8")
     return path
+
+
+def write_column(root: Path, name: str, table: str) -> list[Path]:
+    """Add the column ``name`` to a table of runs; return the file that is changed."""
+    path = root / "crates/results/src/table.rs"
+    text = path.read_text(encoding="utf-8")
+    block = re.compile(
+        rf"Columns::new\(runs, cells, (?P<rows>\|run\| [^=]*)\) =>\n(?:(?! +\.table).*\n)*?"
+        rf"(?P<end>    \}}\n    \.table\(\"{table}\"\))"
+    )
+    found = block.search(text)
+    if found is None:
+        known = ", ".join(re.findall(r'\.table\("(\w+)"\)', text))
+        message = f"`{table}` is no table of a run; expected one of {known}"
+        raise SystemExit(message)
+    rows = found["rows"].partition("| ")[2]
+    values = f"runs.iter().flat_map(|run| vec![0; {rows}])"
+    line = f'        count "{name}" ("count") "TODO.": {values};\n'
+    at = found.start("end")
+    path.write_text(f"{text[:at]}{line}{text[at:]}", encoding="utf-8")
+    return [path]
 
 
 #: The kinds of things that can be made, by their words.
@@ -110,19 +145,26 @@ KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
     "law": write_law,
     "queue": write_queue,
     "study": write_study,
+    "suite": write_suite,
 }
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write what the command line asks for, and say which files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("kind", choices=sorted([*KINDS, "column"]))
     parser.add_argument("name")
+    parser.add_argument("--table", default="flows")
     parser.add_argument("--root", type=Path, default=ROOT)
     asked = parser.parse_args(arguments)
-    if not re.fullmatch(r"[a-z][a-z0-9]*", asked.name):
+    letters = "[a-z0-9_]*" if asked.kind == "column" else "[a-z0-9]*"
+    if not re.fullmatch(rf"[a-z]{letters}", asked.name):
         parser.error("NAME is a word of small letters and digits, such as `probe`")
-    for path in KINDS[asked.kind](asked.root, asked.name):
+    if asked.kind == "column":
+        written = write_column(asked.root, asked.name, asked.table)
+    else:
+        written = KINDS[asked.kind](asked.root, asked.name)
+    for path in written:
         print(path.relative_to(asked.root))
     return 0
 

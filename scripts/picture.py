@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ackclock.plots.style import to_svg
-from ackclock.studies.altman1997 import figures as altman1997
-from ackclock.studies.aqm import figures as aqm
-from ackclock.studies.biswas2010 import figures as biswas2010, live as biswas2010_live
-from ackclock.studies.biswas2010.scenarios import VIDEO_RULES
-from ackclock.studies.laws import figures as laws
-from ackclock.studies.laws.predicates import LIMIT as LAWS_LIMIT
-from ackclock.studies.response import figures as response
-from ackclock.studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
-from ackclock.studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
-from ackclock.studies.scharf2008 import (
-    figures as scharf2008,
-    figures_beyond as scharf2008_beyond,
-    figures_pages as scharf2008_pages,
-)
-from ackclock.studies.tambuwal2018 import figures as tambuwal2018, live as tambuwal2018_live
-from ackclock.studies.watanabe2013 import (
+from ackclock_studies.altman1997 import figures as altman1997
+from ackclock_studies.aqm import figures as aqm
+from ackclock_studies.biswas2010 import figures as biswas2010, live as biswas2010_live
+from ackclock_studies.biswas2010.scenarios import VIDEO_RULES
+from ackclock_studies.laws import figures as laws
+from ackclock_studies.laws.predicates import LIMIT as LAWS_LIMIT
+from ackclock_studies.response import figures as response
+from ackclock_studies.response.predicates import RATE_LIMIT, WINDOW_LIMIT
+from ackclock_studies.response.scenarios import MIN_RTOS_MS, RANDOM_RTT_MS
+from ackclock_studies.scharf2008 import figures as scharf2008
+from ackclock_studies.scharf2008.beyond import figures as scharf2008_beyond
+from ackclock_studies.scharf2008.pages import figures as scharf2008_pages
+from ackclock_studies.tambuwal2018 import figures as tambuwal2018, live as tambuwal2018_live
+from ackclock_studies.watanabe2013 import (
     figures as watanabe2013,
     figures_beyond as watanabe2013_beyond,
     live as watanabe2013_live,

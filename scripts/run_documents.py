@@ -6,7 +6,7 @@ Usage: scripts/run_documents.py [--without-live] [PAGE ...]
 They run with the interpreter that runs this script, and with the `ackclock` beside it: call it
 with that of a fresh environment (scripts/test_wheel.sh). A page is run in a folder of its own,
 where only `examples` is, and the files that the page says to save (```toml title="x.toml"). First
-its commands (```sh) run in their order, then its programs (```python) as one.
+its commands (```sh) run in their order, then its programs (```python without a title) as one.
 
 A command that takes minutes, or needs what is not here, is not run: its options are looked up. A
 block (```output) shows lines that one of the page's commands or its program prints, blanks aside:
@@ -40,7 +40,7 @@ NOT_OURS = ("make", "cargo", "pip", "python3 -m venv", "tshark", "tcpdump", "tcp
 #: Commands of ours that take minutes, or need a server, another installation or a quiet machine.
 LONG = ("reproduce", "bench", "judge", "play", "suite bbr-draft", "readings altman1997")
 #: Words that stand for what a reader has.
-OTHERS = ("packetdrill/gtests", "film.mp4", "mylaw", "found/store")
+OTHERS = ("packetdrill/gtests", "film.mp4", "mylaw", "found/store", "suite mine")
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 
@@ -120,7 +120,9 @@ def run_page(page: Path, *, live: bool) -> tuple[list[Failure], list[str], float
                 done = _told(words, folder)
                 printed += done.stdout
                 failures += _failed(line, done)
-        program = "".join(content for language, _, content in found if language == "python")
+        program = "".join(
+            content for language, title, content in found if (language, title) == ("python", "")
+        )
         if not _can_run(program, live):
             left.append("its program")
         elif program:

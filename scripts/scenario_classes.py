@@ -21,7 +21,8 @@ class Class:
     table
         The definition of the schema; empty for the scenario itself.
     keys
-        The keys, in the order of the arguments; `start=from` is called `start` in Python.
+        The keys, in the order of the arguments; `start=from` is called `start` in Python, and `*` is
+        all others in the order of the schema.
     kinds
         The values of `kind` for which the class stands, in a definition of several forms. With one
         of them `kind` is a constant of the class, with several an argument.
@@ -105,7 +106,7 @@ class Module:
 _OFF = 'Literal["off"]'
 _LINK = (
     "queue loss reverse reorder duplicate corrupt channel quick_start rcp xcp jitter outage "
-    "aggregation ack_thinning"
+    "aggregation ack_thinning *"
 )
 _LINK_DEFAULTS = {"loss": 0.0, "duplicate": 0.0, "corrupt": 0.0}
 
@@ -294,7 +295,8 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class(
                 "Reverse",
                 "ReverseSpec",
-                f"rate delay {_LINK.replace('reverse ', '').replace(' outage', '')} without",
+                "rate delay "
+                + _LINK.replace("reverse ", "").replace(" outage", "").replace("*", "without *"),
             ),
             Class("Link", "LinkSpec", f"rate delay {_LINK}", defaults=_LINK_DEFAULTS),
             Class(
@@ -308,9 +310,9 @@ Parameters are written as the quantity is: text with a unit, or a number where t
                 "Path",
                 "Topology",
                 "rate rtt buffer queue loss reorder channel jitter outage aggregation ack_thinning "
-                "reverse",
+                "reverse *",
                 ("path",),
-                defaults={"loss": 0.0},
+                defaults=_LINK_DEFAULTS,
             ),
             Class("Graph", "Topology", "links=link", ("graph",)),
             OneOf("Topology", "read_topology", "Topology", "Dumbbell Path Graph"),

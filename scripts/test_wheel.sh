@@ -1,15 +1,16 @@
 #!/bin/bash
-# Installs a wheel with pip in new environments, as on a machine without Rust.
+# Installs the wheels of core and studies with pip in new environments, as on a machine without Rust.
 #
-# With each Python from 3.11 to 3.14 that is found the wheel alone is installed, without any extra: it has to stay below
-# 150 MB, run a scenario, give a table, and say which extra a report needs. Then, with one Python and with all extras, a
-# study is reproduced quickly, and every command and program of the README and of docs is run.
+# With each Python from 3.11 to 3.14 that is found the core alone is installed, without any extra: it has to stay below
+# 150 MB, run a scenario, give a table, and say which extras a report and a study need. Then, with one Python and with all
+# extras, a study is reproduced quickly, and every command and program of the README and of docs is run.
 #
 # With PAGE=on, as of a wheel that others are given, the page of `ackclock serve` and the view of notebooks are in it.
 #
-# scripts/test_wheel.sh WHEEL
+# scripts/test_wheel.sh FOLDER
 set -euo pipefail
-wheel=$(realpath "$1")
+wheel=$(realpath "$1"/ackclock-*.whl)
+studies=$(realpath "$1"/ackclock_studies-*.whl)
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 python=$(command -v "${PYTHON:-python3}")
 folder=$(mktemp -d)
@@ -87,13 +88,22 @@ PROGRAM
         echo "test_wheel: a report without its extra ended with code $code: $said" >&2
         exit 1
     fi
+    local line
+    for line in "reproduce altman1997:study: \`altman1997\`" "suite quick cubic:suite: \`quick\`"; do
+        code=0
+        said=$("$place/bin/ackclock" ${line%%:*} 2>&1) || code=$?
+        if [ "$code" != 2 ] || [ "$said" != "ackclock: ${line#*:} is not installed: pip install 'ackclock[studies]'" ]; then
+            echo "test_wheel: ${line%%:*} without its package ended with code $code: $said" >&2
+            exit 1
+        fi
+    done
     echo "wheel: Python $version: $size MB without extras; runs, and reads its tables"
 }
 for version in 3.11 3.12 3.13 3.14; do
     base "$version"
 done
 
-$pip install --only-binary :all: "$wheel[all]"
+$pip install --only-binary :all: "$wheel[all]" "$studies"
 ackclock reproduce altman1997 --quick --out report
 test -s report/index.html
 python "$root/scripts/run_documents.py"

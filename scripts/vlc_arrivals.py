@@ -17,9 +17,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ackclock.live.film import make_film
 from ackclock.live.playing import play, play_with_vlc, read_trace
-from ackclock.live.replaying import PATTERNS, arrivals, serve
+from ackclock_studies.watanabe2013.live_film import make_film
+from ackclock_studies.watanabe2013.live_replaying import PATTERNS, arrivals, serve
 
 AT_ONCE = 3
 LENGTH_S = 60

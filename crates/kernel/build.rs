@@ -19,7 +19,7 @@ const PROGRAMS: [&str; 2] = ["quick_start/ends", "quick_start/router"];
 
 /// Models that laws share, each with the beginning of its numbers' names.
 const SHARED: [(&str, &str); 2] =
-    [("NEWCWV", "crates/tcp/src/idle/newcwv.rs"), ("HYSTART", "crates/tcp/src/start/hystart.rs")];
+    [("NEWCWV", "crates/laws/src/idle/newcwv.rs"), ("HYSTART", "crates/laws/src/start/hystart.rs")];
 
 /// The description of a law, in the first comment of its source.
 struct Law {

@@ -62,6 +62,7 @@ __all__ = [
     "simulate_cells",
     "simulate_many",
     "simulate_to",
+    "tables",
     "tell_exits",
     "theory",
     "throughput",
@@ -103,32 +104,9 @@ class Table:
 class Run:
     """The tables of one run, or of many runs under a column ``cell``."""
 
-    @property
-    def flows(self) -> Table: ...
-    @property
-    def links(self) -> Table: ...
-    @property
-    def sources(self) -> Table: ...
-    @property
-    def crossings(self) -> Table: ...
-    @property
-    def objects(self) -> Table: ...
-    @property
-    def connections(self) -> Table: ...
-    @property
-    def pages(self) -> Table: ...
-    @property
-    def videos(self) -> Table: ...
-    @property
-    def quick_start(self) -> Table: ...
-    @property
-    def flow_events(self) -> Table: ...
-    @property
-    def flow_samples(self) -> Table: ...
-    @property
-    def law_samples(self) -> Table: ...
-    @property
-    def link_samples(self) -> Table: ...
+    def table(self, name: str) -> Table:
+        """Return the table of a name. Raises KeyError."""
+
     @property
     def events(self) -> int: ...
     @property
@@ -443,6 +421,9 @@ def check_runs(scenarios: Sequence[str], each: int) -> None:
 
 def variant_slug(variant: str) -> str:
     """Return the file-name form of a variant's name."""
+
+def tables() -> str:
+    """Return the tables of a run as JSON: [{name, row, columns: [{name, unit, null, meaning}]}]."""
 
 def registry() -> str:
     """Return the registry of variant parts as JSON: [{word, argument, slot, help}]."""

@@ -249,7 +249,7 @@ def test_tables(run: ac.Run) -> None:
 
 
 def test_arrow_shares_the_memory_of_the_core(run: ac.Run) -> None:
-    again = pa.table(run._core.flow_samples)  # noqa: SLF001
+    again = pa.table(run._core.table("flow_samples"))  # noqa: SLF001
     assert address(again["cwnd_segments"]) == address(pa.table(run.flow_samples)["cwnd_segments"])
 
 

@@ -264,7 +264,7 @@ def test_the_package_carries_its_data() -> None:
     package = files("ackclock")
     assert (package / "py.typed").is_file()
     assert (package / "bench" / "peers" / "ns2_dumbbell.tcl").is_file()
-    assert (package / "studies" / "altman1997" / "published.csv").is_file()
+    assert (files("ackclock_studies") / "altman1997" / "published.csv").is_file()
 
 
 def test_an_interrupt_leaves_one_line(tmp_path: Path, small: ac.Scenario) -> None:

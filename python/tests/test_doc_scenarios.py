@@ -18,7 +18,9 @@ from support import ROOT
 Script = Callable[[str], ModuleType]
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_TOML = re.compile(r"^```toml(?: title=[^\n]*)?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(
+    r"^```toml(?: title=(?!\"mine/pyproject)[^\n]*)?\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
 PIECES = [
     pytest.param(piece, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES

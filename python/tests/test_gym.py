@@ -205,11 +205,43 @@ def test_a_scenario_file_is_a_world(tmp_path: Path) -> None:
         ({"steps": 0}, "history, steps: expected at least 1"),
         ({"low": 0}, "low, high: found 0 and"),
         ({"interval": 0}, "interval: found 0, expected seconds above 0"),
+        ({"interval": "rt"}, "interval: found 'rt', expected seconds, \"half_latency\" .*`rtt`"),
+        ({"action": "rate"}, "action: found 'rate', expected \"rate_change\" or"),
+        ({"transport": "udp"}, "transport: found 'udp', expected \"tcp\" or"),
+        ({"change": 0}, "change: found 0, expected a number above 0"),
+        ({"low": "2 kB"}, "low: found '2 kB', expected a number"),
     ],
 )
 def test_a_task_that_cannot_be_is_told(keys: dict[str, Any], said: str) -> None:
     with pytest.raises(ac.BadInput, match=said):
         gym.Task(world=lambda _: COMPANY, **keys)
+
+
+@pytest.mark.parametrize(
+    ("reward", "said"),
+    [
+        (lambda _: 1.0, r"reward: found the shape \(\), expected an array of the shape \(1, 1\)"),
+        (lambda it: it.duration_s * np.nan, "reward: found NaN, expected a number each"),
+        (lambda _: "good", "reward: found 'good', expected a number"),
+    ],
+)
+def test_a_reward_that_is_no_number_each_is_told(reward: Any, said: str) -> None:
+    task = gym.Task(world=lambda _: COMPANY.replace("learner+rack", "reno"), reward=reward)
+    for env in (gym.Env(task), gym.VectorEnv(task, 1)):
+        env.reset(seed=1)
+        with pytest.raises(ac.BadInput, match=said):
+            env.step(np.zeros(1, np.float32))
+
+
+def test_actions_of_another_shape_are_told() -> None:
+    env = gym.VectorEnv(gym.Task(world=lambda _: COMPANY.replace("learner+rack", "reno")), 2)
+    env.reset(seed=1)
+    for actions, said in (
+        (np.zeros(3), r"action: found the shape \(3,\), expected numbers of the shape \(2, 1\)"),
+        ("fast", "action: found 'fast', expected a number"),
+    ):
+        with pytest.raises(ac.BadInput, match=said):
+            env.step(actions)
 
 
 def test_worlds_that_cannot_be_are_told() -> None:
@@ -254,11 +286,39 @@ def test_a_policy_drives_a_sender_as_in_its_environment(tmp_path: Path) -> None:
     assert row["goodput_bps"] > 0.8 * 300 * 8 * PAYLOAD_BYTES
     sweep = ac.simulate_many([ac.Scenario.from_file(file)] * 2)
     assert [it["goodput_bps"] for it in sweep.rows("flows")] == [row["goodput_bps"]] * 2
-    # The bound of its training's links does not hold it on one of 3000 packets a second. 5 % more a
-    # round trip of 100 ms are 6 s from 200 packets a second to 3000, so that the mean is lower.
+    # The bound of its training's links holds it on one of 3000 packets a second, too, and another
+    # lets it go on: 5 % more a round trip of 100 ms are 6 s from 200 packets a second to 3000, so
+    # that the mean is lower.
     values["topology"]["link"][0]["rate"] = f"{3000 * 8 * PACKET_BYTES} bit/s"
     [row] = ac.simulate(ac.Scenario.from_dict(values)).rows("flows")
+    assert 0.8 * task.high < row["goodput_bps"] <= task.high
+    gym.register_policy("unbound", replace(task, high=10 * task.high), follow)
+    values["flow"][0]["variant"] = "unbound"
+    [row] = ac.simulate(ac.Scenario.from_dict(values)).rows("flows")
     assert row["goodput_bps"] > 2 * task.high
+
+
+def test_a_policy_is_held_to_the_box_and_the_bounds_of_its_task() -> None:
+    # An action of 400 is one of 40, twice the window, which is at most 1e5 bytes: 68.5 segments.
+    task = gym.Task(
+        world=lambda _: COMPANY, action="window_change", low=2920, high=1e5, interval="rtt"
+    )
+    gym.register_policy("eager", task, lambda _: 400.0)
+    gym.register_policy("lost", task, lambda _: np.nan)
+    gym.register_policy("many", task, lambda _: np.array([1.0, 2.0]))
+    values = json.loads(aurora_link(3000, 50, 2000, 0.0)) | {"duration": "5 s"}
+    values["probe"] = [{"flow": "learner", "what": ["cwnd"], "every": "change"}]
+
+    def run(variant: str) -> ac.Run:
+        values["flow"][0]["variant"] = variant
+        return ac.simulate(ac.Scenario.from_dict(values))
+
+    windows = run("eager").flow_samples["cwnd_segments"]
+    assert max(it for it in windows if it) == pytest.approx(1e5 / 1460)
+    with pytest.raises(ac.BadInput, match=r"the policy's action: found \[nan\], expected numbers"):
+        run("lost")
+    with pytest.raises(ac.BadInput, match=r"the policy's action: found the shape \(2,\)"):
+        run("many")
 
 
 def test_laws_are_scored_beside_policies() -> None:

@@ -34,10 +34,14 @@ def test_a_line_of_netem_becomes_a_link() -> None:
     assert one["jitter"] == {"kind": "uniform", "most": "10 ms"}
     # netem holds 1000 packets by default, of which 125 kB, 83 packets, are on their way.
     assert one["queue"] == {"kind": "droptail", "limit": "917 packet"}
-    assert imported.notes == (
-        "the correlation of delays, which netem's draws do not have, either",
-        "1000 packets are netem's limit with those delayed: 917 may wait",
-    )
+    assert imported.notes == ("the correlation of delays, which netem's draws do not have, either",)
+    assert imported.remarks == ("1000 packets are netem's limit with those delayed: 917 may wait",)
+    assert f"# Not taken over: {imported.notes[0]}." in imported.toml
+    assert f"# Note: {imported.remarks[0]}." in imported.toml
+    # tc of today reads 30 nanoseconds: they are taken over, and the unit is told.
+    bare = import_lines("netem", ["netem delay 30 rate 5mbit"])
+    assert not bare.notes
+    assert "`delay 30` has no unit: nanoseconds in tc of today" in bare.remarks[0]
     # The way back of one device is free.
     back = one["reverse"]
     assert (back["rate"], back["delay"], back["loss"]) == ("1 Gbit/s", "0 ms", 0)
@@ -125,7 +129,7 @@ def test_a_limit_that_delays_fill_is_told() -> None:
     # 1 Gbit/s x 20 ms are 1667 packets, and netem holds 1000. So many may wait, which is said.
     imported = import_lines("netem", ["netem delay 20ms rate 1gbit"])
     assert 'limit = "1000 packet"' in imported.toml
-    assert "rate times delay is 1667" in imported.notes[0]
+    assert "rate times delay is 1667" in imported.remarks[0]
     assert import_lines("netem", ["netem delay 100ms"]).notes == (
         "the limit of 1000 packets that netem delays at once",
     )
@@ -164,8 +168,8 @@ def test_a_class_alone_sends_at_its_ceiling() -> None:
     line = "tc class add dev e parent 1: classid 1:30 htb rate 1kbit ceil 6mbit burst 15k"
     imported = import_lines("netem", [line])
     assert link("netem", line)["rate"] == "6 Mbit/s"
-    assert set(imported.notes) == {
-        "`htb burst 15k`",
+    assert imported.notes == ("`htb burst 15k`",)
+    assert set(imported.remarks) == {
         "`htb rate`: a class alone sends at its `ceil`",
         f"{LENGTH} a class of `htb` without a discipline below it",
     }
@@ -331,7 +335,7 @@ def test_a_policer_without_drop_is_told(words: str) -> None:
     # tc-police(8): reclassify is the default of what exceeds.
     imported = import_lines("netem", [f"police rate 5mbit burst 10k{words}"])
     assert "policer" in imported.toml
-    assert "`reclassify`" in imported.notes[0]
+    assert "`reclassify`" in imported.remarks[0]
 
 
 def test_a_policer_that_passes_all_is_none() -> None:
@@ -349,9 +353,9 @@ def test_words_that_take_back_others_leave_no_note() -> None:
 def test_a_burst_of_a_packet_is_told() -> None:
     # A frame of 1500 B and its header are 1514 B: tbf drops what is larger than its bucket.
     small = import_lines("netem", ["tbf rate 10mbit burst 1500 latency 50ms"])
-    assert "burst` of 1500 B: Linux drops every larger packet" in small.notes[0]
+    assert "burst` of 1500 B: Linux drops every larger packet" in small.remarks[0]
     one = import_lines("netem", ["tbf rate 10mbit burst 1540 latency 50ms"])
-    assert one.notes == ("`tbf burst` of 1540 B: here a plain link of the rate",)
+    assert one.remarks == ("`tbf burst` of 1540 B: here a plain link of the rate",)
     assert "shaper" not in small.toml + one.toml
 
 
@@ -566,7 +570,7 @@ def test_the_command_prints_a_file_that_runs(
     answer = ackclock("import", "netem", "netem delay 20ms 2ms rate 5mbit limit 50")
     assert answer.code == 0
     # 5 Mbit/s x 20 ms are 8.3 packets.
-    assert answer.err.startswith("ackclock: not taken over: 50 packets are netem's limit")
+    assert answer.err.startswith("ackclock: note: 50 packets are netem's limit")
     file = tmp_path / "imported.toml"
     file.write_text(answer.out.replace("30 s", "2 s"), encoding="utf-8")
     assert ackclock("run", file).code == 0

@@ -16,6 +16,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
+from ackclock.runs.run import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -24,8 +25,8 @@ Script = Callable[[str], ModuleType]
 #: By kind: the table of the family, the other files that are new, and the line of the table.
 WRITTEN = {
     "law": (
-        "crates/tcp/src/growth.rs",
-        {"crates/tcp/src/growth/probe.rs", "docs/algorithms/probe.md"},
+        "crates/laws/src/growth.rs",
+        {"crates/laws/src/growth/probe.rs", "docs/algorithms/probe.md"},
         "    probe::Probe,",
     ),
     "queue": (
@@ -34,10 +35,10 @@ WRITTEN = {
         "    probe::Probe,",
     ),
     "study": (
-        "python/ackclock/studies/__init__.py",
+        "studies/pyproject.toml",
         {
             *(
-                f"python/ackclock/studies/probe/{name}"
+                f"studies/ackclock_studies/probe/{name}"
                 for name in (
                     "README.md",
                     "__init__.py",
@@ -51,10 +52,19 @@ WRITTEN = {
                     "study.py",
                 )
             ),
-            "python/tests/studies/test_probe.py",
+            "studies/tests/test_probe.py",
             "docs/studies/probe.md",
         },
-        '    "probe",',
+        'probe = "ackclock_studies.probe:STUDY"',
+    ),
+    "suite": (
+        "studies/pyproject.toml",
+        {
+            "studies/ackclock_studies/suites/probe/__init__.py",
+            "studies/ackclock_studies/suites/probe/suite.py",
+            "studies/tests/test_suite_probe.py",
+        },
+        'probe = "ackclock_studies.suites.probe:SUITE"',
     ),
     "app": (
         "crates/app/src/application.rs",
@@ -64,11 +74,12 @@ WRITTEN = {
 }
 
 #: By kind: the crate that it goes into.
-CRATES = {"law": "tcp", "queue": "net", "app": "app"}
+CRATES = {"law": "laws", "queue": "net", "app": "app"}
 
 
 def copy_of_the_crates(folder: Path) -> Path:
     """Copy what the workspace needs in order to build."""
+    folder.mkdir(exist_ok=True)
     for name in ("Cargo.toml", "Cargo.lock", "rustfmt.toml", ".ci"):
         source = ROOT / name
         if source.is_dir():
@@ -77,7 +88,10 @@ def copy_of_the_crates(folder: Path) -> Path:
             shutil.copy2(source, folder / name)
     shutil.copytree(ROOT / "crates", folder / "crates")
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "python" / "ackclock", folder / "python" / "ackclock", ignore=ignored)
+    for part in ("python/ackclock", "studies/ackclock_studies"):
+        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE-MIT", "LICENSE-APACHE"):
+        shutil.copy2(ROOT / "studies" / name, folder / "studies" / name)
     return folder
 
 
@@ -119,6 +133,26 @@ def test_something_new_is_its_files_and_one_line(kind: str, tmp_path: Path, scri
         assert list(script("check_names").violations(root)) == []
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_a_new_column_is_one_line(table: str, tmp_path: Path, script: Script) -> None:
+    where = Path("crates/results/src/table.rs")
+    (tmp_path / where.parent).mkdir(parents=True)
+    before = shutil.copy2(ROOT / where, tmp_path / where).read_text().splitlines()
+    assert script("new").write_column(tmp_path, "probe_packets", table) == [tmp_path / where]
+    after = (tmp_path / where).read_text().splitlines()
+    (line,) = set(after) - set(before)
+    assert line.startswith('        count "probe_packets" ("count") "TODO.": runs.iter()')
+    assert f"run.{table}" in line
+    at = after.index(line)
+    assert after[at + 1 : at + 3] == ["    }", f'    .table("{table}")']
+    assert [*after[:at], *after[at + 1 :]] == before
+
+
+def test_a_column_of_no_table_is_refused(script: Script) -> None:
+    with pytest.raises(SystemExit, match="`flow` is no table of a run; expected one of flows, "):
+        script("new").write_column(ROOT, "probe", "flow")
+
+
 @pytest.mark.slow
 def test_what_is_new_builds_and_runs(tmp_path: Path, script: Script) -> None:
     # The tests of the beginnings are the crates' own; that their lines suffice is seen here.
@@ -142,17 +176,29 @@ def test_what_is_new_builds_and_runs(tmp_path: Path, script: Script) -> None:
 
 
 @pytest.mark.slow
-def test_a_new_study_runs(tmp_path: Path, script: Script) -> None:
-    root = copy_of_the_crates(tmp_path)
-    script("new").write_study(root, "probe")
+@pytest.mark.parametrize(
+    ("kind", "folder", "test"),
+    [
+        ("study", "probe", "test_probe.py"),
+        ("suite", "suites/probe", "test_suite_probe.py"),
+    ],
+)
+def test_a_new_study_or_suite_runs(
+    kind: str, folder: str, test: str, tmp_path: Path, script: Script
+) -> None:
+    root = copy_of_the_crates(tmp_path / "tree")
+    script("new").KINDS[kind](root, "probe")
     shutil.copy2(_core.__file__, root / "python" / "ackclock")
-    for part in ("report", "plots"):
-        assert (root / "python" / "ackclock" / part).is_dir()
+    # Unpacked, a wheel is found as an installed package is: with its entry points.
+    build = [sys.executable, "-m", "flit_core.wheel", "--outdir", tmp_path, root / "studies"]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    shutil.unpack_archive(wheel, tmp_path / "installed", "zip")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", root,
-         root / "python/tests/studies/test_probe.py"],
+         root / "studies/tests" / test],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root / "python")},
+        env={**os.environ, "PYTHONPATH": f"{root / 'python'}:{tmp_path / 'installed'}"},
         capture_output=True,
         text=True,
         check=False,
@@ -161,7 +207,7 @@ def test_a_new_study_runs(tmp_path: Path, script: Script) -> None:
     assert "2 passed" in done.stdout
     ruff = ["check", "--quiet", "--config", ROOT / "pyproject.toml"]
     subprocess.run(
-        [sys.executable, "-m", "ruff", *ruff, root / "python/ackclock/studies/probe"],
+        [sys.executable, "-m", "ruff", *ruff, root / "studies/ackclock_studies" / folder],
         cwd=root,
         check=True,
     )

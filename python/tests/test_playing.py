@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from ackclock.live import playing, replaying
-from ackclock.live.film import make_film
+from ackclock.live import playing
+from ackclock_studies.watanabe2013 import live_replaying as replaying
+from ackclock_studies.watanabe2013.live_film import make_film
 
 
 class _Quiet(SimpleHTTPRequestHandler):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 import re
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -255,6 +256,44 @@ def test_the_command_loads_a_file_of_python(
     assert answer.code == 2
     assert "ValueError: no" in answer.err
     assert "law `mine`, on_ack at 0." in answer.err
+
+
+def test_a_law_has_the_modules_that_lie_beside_its_file(
+    tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    # Two folders with modules of the same names, of which `random` stays the standard library's.
+    # Windows are 3 * 4 and 5 * 4 segments.
+    text = (
+        "import random\n"
+        "import ackclock as ac\n"
+        "from sizes import SEGMENTS\n"
+        "from more.sizes import FACTOR\n"
+        "class Fixed(ac.Growth):\n"
+        "    def on_ack(self, ack): self.cwnd_bytes = SEGMENTS * FACTOR * ack.mss_bytes\n"
+        "    def on_congestion(self, congestion): random.random()\n"
+    )
+    for name, segments in (("one", 3), ("two", 5)):
+        (tmp_path / name / "more").mkdir(parents=True)
+        (tmp_path / name / "law.py").write_text(text)
+        (tmp_path / name / "random.py").write_text("raise RuntimeError('hidden')\n")
+        (tmp_path / name / "sizes.py").write_text(f"SEGMENTS = {segments}\n")
+        (tmp_path / name / "more" / "sizes.py").write_text("FACTOR = 4\n")
+    file = tmp_path / "path.toml"
+    file.write_text(
+        'duration = "2 s"\n[topology]\nkind = "path"\nrate = "10 Mbit/s"\nrtt = "40 ms"\n'
+        '[[flow]]\nname = "a"\nvariant = "one"\n[[flow]]\nname = "b"\nvariant = "two"\n'
+        '[[probe]]\nflow = "a"\nwhat = ["cwnd"]\nevery = "1 s"\n'
+        '[[probe]]\nflow = "b"\nwhat = ["cwnd"]\nevery = "1 s"\n'
+    )
+    laws = [f"--law={name}={tmp_path / name / 'law.py'}" for name in ("one", "two")]
+    before = list(sys.path)
+    answer = ackclock("run", file, *laws, "--csv", "flow_samples")
+    assert answer.code == 0, answer.err
+    rows = [line.split(",") for line in answer.out.splitlines()]
+    at = rows[0].index("cwnd_segments")
+    assert [(row[1], float(row[at])) for row in rows[-2:]] == [("a", 12.0), ("b", 20.0)]
+    assert sys.path == before
+    assert not {"sizes", "more", "more.sizes"} & sys.modules.keys()
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ DECLARED = ("altman1997", "biswas2010", "scharf2008", "tambuwal2018", "watanabe2
 
 
 def declaration(key: str) -> Readings[Any, Any]:
-    return importlib.import_module(f"ackclock.studies.{key}.readings").READINGS
+    return importlib.import_module(f"ackclock_studies.{key}.readings").READINGS
 
 
 def canonical(*scenarios: ac.Scenario) -> list[str | None]:
@@ -64,22 +64,22 @@ def test_axes_say_what_they_open(key: str) -> None:
 
 
 def test_the_default_reading_of_altman_is_the_study() -> None:
-    module = importlib.import_module("ackclock.studies.altman1997.readings")
-    scenarios = importlib.import_module("ackclock.studies.altman1997.scenarios")
+    module = importlib.import_module("ackclock_studies.altman1997.readings")
+    scenarios = importlib.import_module("ackclock_studies.altman1997.scenarios")
     of = declaration("altman1997")
     assert module.opened(of.values(of.default)) == scenarios.OWN
 
 
 def test_the_default_reading_of_scharf_is_the_study() -> None:
-    module = importlib.import_module("ackclock.studies.scharf2008.readings")
-    scenarios = importlib.import_module("ackclock.studies.scharf2008.scenarios")
+    module = importlib.import_module("ackclock_studies.scharf2008.readings")
+    scenarios = importlib.import_module("ackclock_studies.scharf2008.scenarios")
     of = declaration("scharf2008")
     assert module.opened(of.values(of.default)) == scenarios.OWN
 
 
 def test_the_default_reading_of_watanabe_is_the_study() -> None:
-    module = importlib.import_module("ackclock.studies.watanabe2013.readings")
-    own = importlib.import_module("ackclock.studies.watanabe2013.scenarios")
+    module = importlib.import_module("ackclock_studies.watanabe2013.readings")
+    own = importlib.import_module("ackclock_studies.watanabe2013.scenarios")
     of = declaration("watanabe2013")
     choice = module.choice(of.values(of.default))
     for case in own.CASES:
@@ -89,8 +89,8 @@ def test_the_default_reading_of_watanabe_is_the_study() -> None:
 
 
 def test_the_default_reading_of_biswas_is_the_study() -> None:
-    module = importlib.import_module("ackclock.studies.biswas2010.readings")
-    own = importlib.import_module("ackclock.studies.biswas2010.scenarios")
+    module = importlib.import_module("ackclock_studies.biswas2010.readings")
+    own = importlib.import_module("ackclock_studies.biswas2010.scenarios")
     of = declaration("biswas2010")
     plan = own.Plan(quick=True)
     settings = [*own.idle(plan)[:3], *own.limited(plan)[:3], *own.delays(plan)[:3]]
@@ -100,7 +100,7 @@ def test_the_default_reading_of_biswas_is_the_study() -> None:
 
 
 def test_the_default_reading_of_tambuwal_is_the_study() -> None:
-    own = importlib.import_module("ackclock.studies.tambuwal2018.scenarios")
+    own = importlib.import_module("ackclock_studies.tambuwal2018.scenarios")
     of = declaration("tambuwal2018")
     plan, parts = of.runs(of.values(of.default), "short", 0)
     scenarios, counted = parts[0].inputs
@@ -110,7 +110,7 @@ def test_the_default_reading_of_tambuwal_is_the_study() -> None:
 
 
 def test_a_readings_film_has_as_many_bytes() -> None:
-    own = importlib.import_module("ackclock.studies.watanabe2013.scenarios")
+    own = importlib.import_module("ackclock_studies.watanabe2013.scenarios")
     # 409 MB in 624 s: 40 s have 26,217,948 bytes, however they lie.
     assert [sum(own.pictures(40, variation=each)) for each in (1.0, 0.5, 0.0)] == [26_217_948] * 3
     # Of a film without variation each second has a fortieth of it, to a byte.
@@ -120,7 +120,7 @@ def test_a_readings_film_has_as_many_bytes() -> None:
 
 
 def test_a_film_that_takes_long_gets_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("ackclock.studies.watanabe2013.readings")
+    module = importlib.import_module("ackclock_studies.watanabe2013.readings")
     of = declaration("watanabe2013")
     # A derivative that overshoots keeps CCPD at a few segments: its film of 32 s takes minutes.
     slow = "kd=100 us; ccp=incremental, buffer; capacity=the largest pair; acks=each; buffer=2"

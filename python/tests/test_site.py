@@ -153,7 +153,7 @@ def test_a_study_begins_with_what_was_claimed_and_what_holds(page: str) -> None:
     assert all(said and verdict in judged for _, said, verdict, *_ in rows)
     assert "\n## Cite\n" in text
     assert "\n```bibtex\n" in text
-    study = import_module(f"ackclock.studies.{Path(page).stem}.study")
+    study = import_module(f"ackclock_studies.{Path(page).stem}.study")
     assert len(rows) == len(study.DEFINITION.claims)
 
 

@@ -197,13 +197,42 @@ def test_videos_pages_measures_and_probes_are_shown(
 
 
 def test_a_mean_over_time_weighs_each_value_by_its_length() -> None:
-    from ackclock.runs.summary import _mean_over_time, _quantile
+    from ackclock.runs.means import mean_over
+    from ackclock.runs.summary import _quantile
 
-    # 1 for a second, then 4 for two: (1 + 8) / 3. The last value has no length.
-    assert _mean_over_time([0.0, 1.0, 3.0], [1.0, 4.0, 100.0]) == 3.0
+    # 1 for a second, then 4 for two: (1 + 8) / 3. The last value has no length, or another second:
+    # (1 + 8 + 100) / 4. From 2 to 4: (4 + 100) / 2, whether a value is looked at again or not.
+    times, values = [0.0, 1.0, 3.0], [1.0, 4.0, 100.0]
+    spans = [(0.0, 3.0), (0.0, 4.0), (2.0, 4.0), (5.0, 5.0), None]
+    assert [mean_over(span, times, values) for span in spans] == [3.0, 27.25, 52.0, None, None]
+    assert mean_over((2.0, 4.0), [0.0, 1.0, 2.5, 3.0, 3.5], [1.0, 4.0, 4.0, 100.0, 100.0]) == 52.0
+    # Nothing is known before 1.
+    assert mean_over((0.0, 3.0), [0.0, 1.0, 2.0], [None, 2.0, 4.0]) == 3.0
     # Between the second and the third of four values, 0.5 * 3 = 1.5.
     assert _quantile([1.0, 2.0, 4.0, 8.0], 0.5) == 3.0
     assert _quantile([5.0], 0.99) == 5.0
+
+
+def test_means_of_a_flow_are_those_of_the_time_in_which_it_was_open() -> None:
+    # A transfer within the run: 400 kB from 2 s on take less than a second. Looks each millisecond
+    # and each change say the same, and so does a comparison; with the rest of the run the mean
+    # would be another.
+    def table(every: str) -> ac.Scenario:
+        app = {"kind": "bulk", "size": "400 kB"}
+        flow = {"name": "a", "variant": "cubic", "start": "2 s", "app": app}
+        probe = {"flow": "a", "what": ["cwnd", "srtt"], "every": every}
+        return ac.Scenario.from_dict(scenario(duration="4 s", flow=[flow], probe=[probe]))
+
+    told = [ac.simulate(table(every)).summary()["probes"][0] for every in ("change", "1 ms")]
+    compared = ac.compare(table("1 ms"), variants=["cubic", "reno"])
+    rows = {row["metric"]: row["cubic"] for row in compared.rows()}
+    for name in ("cwnd_mean_segments", "srtt_mean_s"):
+        assert told[0][name] == pytest.approx(told[1][name], rel=0.02)
+        assert rows[name].mean == told[0][name]
+    never = scenario(duration="4 s", flow=[{"name": "a", "variant": "cubic", "start": "3.999 s"}])
+    never["probe"] = [{"flow": "a", "every": "1 s"}]
+    never = ac.Scenario.from_dict(never)
+    assert ac.simulate(never).summary()["probes"][0]["cwnd_mean_segments"] is None
 
 
 def test_a_table_as_csv(
@@ -476,7 +505,7 @@ def test_the_two_means_of_srtt_have_their_own_names(
     lines = ackclock("run", file).out.splitlines()
     heads = [line for line in lines if "srtt" in line]
     assert ["srtt per ACK (ms)" in heads[0], "mean over time" in heads[0]] == [True, False]
-    assert ["srtt least (ms)  mean over time" in heads[1], "per ACK" in heads[1]] == [True, False]
+    assert ["srtt least (ms)  mean while open" in heads[1], "per ACK" in heads[1]] == [True, False]
     # A table has the mean over ACKs, a summary of a probe that over time; they are not equal here.
     run = ac.simulate(file)
     means = [run.rows("flows")[0]["srtt_mean_s"], run.summary()["probes"][0]["srtt_mean_s"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import plots
-from ackclock.base.estimates import Estimate, estimate
+from ackclock.base.estimates import Estimate, estimate, with_interval
 from ackclock.report.design import Factor, combined, factors, varied
 from ackclock.report.sweep import sweep_table, told
 from support import Answer
@@ -73,6 +74,20 @@ def test_a_missing_value_is_a_level_of_a_figure(missing: str) -> None:
     assert [list(line) for line in lines] == [[1.0, 2.0], [3.0, 4.0]]  # type: ignore[arg-type]
     cells = plots.heat_map(table, x="x", y="by", value="v").axes[0].texts
     assert [text.get_text() for text in cells] == ["1", "2", "3", "4"]
+
+
+def test_an_interval_has_the_digits_that_it_needs() -> None:
+    # 0.004 is 0.00 in two digits, and so would be 0.0004; a mean has as many. None of values that
+    # are alike, in the last digit of a float, too; and no zero has a sign.
+    shown = [
+        with_interval(18.72134, ci, 2) for ci in (0.5, 0.005001, 0.004, 0.00096, 0.0, None, 1e-14)
+    ]
+    assert shown == [
+        *("18.72 ± 0.50", "18.72 ± 0.01", "18.721 ± 0.004", "18.7213 ± 0.0010"),
+        *("18.72", "18.72", "18.72"),
+    ]
+    assert with_interval(-0.0001, 0.3, 1) == "0.0 ± 0.3"
+    assert with_interval(1.0, math.inf, 1) == "1.0 ± inf"
 
 
 def test_queues_of_several_kinds_are_one_axis() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from ackclock.studies.probe.analysis import over_seeds
-from ackclock.studies.probe.runs import measure
-from ackclock.studies.probe.scenarios import Plan
-from ackclock.studies.probe.study import FIGURES, reproduce
+from ackclock_studies.probe.analysis import over_seeds
+from ackclock_studies.probe.runs import measure
+from ackclock_studies.probe.scenarios import Plan
+from ackclock_studies.probe.study import FIGURES, reproduce
 
 
 def test_every_setting_is_a_scenario() -> None:

@@ -2,16 +2,16 @@
 //!
 //! A law owns cwnd and ssthresh. [`Growth`] says when each of its methods is called; all but six have defaults.
 
-pub use ackclock_packet::Seq;
-pub use ackclock_tcp::event::{
+pub use ackclock_laws::event::{
     Ack, Congestion, Delivery, Established, Limit, LostSegment, Proposal, RateSample, RecoveryEnd,
     Repair, RttSample, SendStart, Signal, SlowStartStep, Why,
 };
-pub use ackclock_tcp::growth::{Growth, Wants, fail};
+pub use ackclock_laws::growth::{Growth, Wants, fail};
+pub use ackclock_packet::Seq;
 pub use ackclock_tcp::judge::law_check::{Broken, Kept, Plan};
 pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use ackclock_tcp::growth::AnyGrowth;
+use ackclock_laws::growth::AnyGrowth;
 use ackclock_tcp::{Profile, Variant};
 
 use crate::Error;

@@ -266,7 +266,7 @@ impl<'o> Simulation<'o> {
 /// The result of a run, in which a law or a queue of a visitor's may have given up.
 fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let payload = match payload.downcast::<ackclock_tcp::growth::LawFailed>() {
+        let payload = match payload.downcast::<ackclock_laws::growth::LawFailed>() {
             Ok(failed) => return Error::Law(failed.what),
             Err(other) => other,
         };

@@ -3,11 +3,11 @@
 use std::ffi::c_void;
 use std::fmt;
 
-use ackclock_tcp::event::{
+use ackclock_laws::event::{
     Ack, Congestion, Delivery, Established, Limit, LostSegment, Proposal, RateSample, RecoveryEnd,
     Repair, RttSample, SendStart, Signal, SlowStartStep, Why,
 };
-use ackclock_tcp::growth::{Growth, Wants, fail};
+use ackclock_laws::growth::{Growth, Wants, fail};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::abi::{self, Callbacks, MODELS_PATH, UNKNOWN, VERSION};

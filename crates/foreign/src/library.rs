@@ -1,9 +1,8 @@
-//! Opening a library, and registering its law.
+//! Opening a library, and its law.
 
 use std::path::{Path, PathBuf};
 
-use ackclock_tcp::growth::VisitorError;
-use ackclock_tcp::variant::register_law;
+use ackclock_laws::growth::Growth;
 use libloading::Library;
 
 use crate::abi::Callbacks;
@@ -38,19 +37,21 @@ pub enum LoadError {
         /// The fault.
         why: String,
     },
-    /// The name cannot be used.
-    #[error(transparent)]
-    Name(#[from] VisitorError),
 }
 
-/// Loads the law of a library and registers it under `name`, for as long as the process runs: the library is never
-/// unloaded.
+/// A function that makes a law for each connection.
+pub trait LawMaker: Fn() -> Box<dyn Growth> + Send + Sync + 'static {}
+
+impl<F: Fn() -> Box<dyn Growth> + Send + Sync + 'static> LawMaker for F {}
+
+/// Loads a library; returns the maker of its law, which says `name` when it fails. The library stays for as long as the
+/// process runs.
 ///
 /// The library's code runs in this process, with all that it may do.
 ///
 /// # Errors
-/// The file is no library, has no law in it, or one of another version; the name is taken.
-pub fn load(name: &str, path: &Path) -> Result<(), LoadError> {
+/// The file is no library, has no law in it, or one of another version.
+pub fn load(name: &str, path: &Path) -> Result<impl LawMaker, LoadError> {
     let at = || path.to_owned();
     // The loader looks for a bare name elsewhere than in the current folder.
     let found = path.canonicalize();
@@ -76,36 +77,28 @@ pub fn load(name: &str, path: &Path) -> Result<(), LoadError> {
     let table = unsafe { table.as_ref() };
     let bad = |why: String| LoadError::BadTable { path: at(), why };
     let table = table.ok_or_else(|| bad(format!("`{ENTRY}` returned NULL")))?;
-    register(name, Callable::new(table).map_err(bad)?)?;
-    Ok(())
+    Ok(maker(named, Callable::new(table).map_err(bad)?))
 }
 
-/// Registers the law whose table is at an address of this process, as a compiler in it made it.
+/// Returns the maker of the law whose table is at an address of this process, as a compiler in it made it.
 ///
 /// # Errors
-/// The address is none, the table cannot be used, or the name is taken.
+/// The address is none, or the table cannot be used.
 ///
 /// # Safety
 /// At `address` is a table for as long as the process runs, whose functions keep to the header.
-pub unsafe fn load_at(name: &str, address: usize) -> Result<(), LoadError> {
+pub unsafe fn load_at(name: &str, address: usize) -> Result<impl LawMaker, LoadError> {
     let bad =
         |why: String| LoadError::BadTable { path: PathBuf::from(format!("{address:#x}")), why };
     // SAFETY: the caller's.
     let table = unsafe { std::ptr::with_exposed_provenance::<Callbacks>(address).as_ref() };
     let table = table.ok_or_else(|| bad("there is no table at this address".to_owned()))?;
-    register(name, Callable::new(table).map_err(bad)?)?;
-    Ok(())
+    watch();
+    Ok(maker(name.to_owned().leak(), Callable::new(table).map_err(bad)?))
 }
 
-/// Registers a law whose callbacks are in this process, as those that another compiler made.
-///
-/// # Errors
-/// The name cannot be used.
-pub fn register(name: &str, calls: Callable) -> Result<(), VisitorError> {
-    watch();
-    // Laws are registered for as long as the process runs.
-    let named: &'static str = name.to_owned().leak();
-    register_law(name, move || Box::new(ForeignLaw::new(named, calls)))
+fn maker(named: &'static str, calls: Callable) -> impl LawMaker {
+    move || Box::new(ForeignLaw::new(named, calls)) as Box<dyn Growth>
 }
 
 fn one_line(error: &libloading::Error) -> String {

@@ -81,12 +81,7 @@ pub(super) fn meant(
         }
     }
     if let Some(near) = near {
-        let half = if name.eq_ignore_ascii_case("rtt") && near == "delay" {
-            " It is one way, half of a round trip."
-        } else {
-            ""
-        };
-        return Some(format!("did you mean `{near}`?{half}"));
+        return Some(format!("did you mean `{near}`?{}", hints::difference(name, near)));
     }
     let habit = |known: &str| hints::by_habit(name, known);
     if let Some(inside) = inside(checker, properties, table, name, habit) {
@@ -200,7 +195,7 @@ fn inside(
                     format!("write `{child} = {{ {tag}{key} = {value} }}`")
                 }
                 None if key == name => says,
-                None => says + "?",
+                None => says + "?" + &hints::difference(name, key),
             });
         }
     }

@@ -43,7 +43,7 @@ const KEYS: &[(&str, &[&str])] = &[
     ("start", &["begin", "start_time", "starts", "at"]),
     ("from", &["start", "begin", "at", "since", "source", "src"]),
     ("to", &["dest", "destination", "dst", "target"]),
-    ("until", &["to", "end", "stop"]),
+    ("until", &["to", "end", "stop", "for", "lasts", "length", "duration"]),
     ("for", &["length", "lasts", "duration", "until", "to", "end", "stop"]),
     ("every", &["interval", "period", "step", "rate"]),
     ("size", &["bytes", "volume", "length", "amount", "data"]),
@@ -59,17 +59,51 @@ const KEYS: &[(&str, &[&str])] = &[
     ("unit", &["units"]),
 ];
 
+/// Words, keys that they stand for and do not mean quite the same, and the difference.
+const DIFFERENCES: &[(&[&str], &str, &str)] = &[
+    (&["rtt", "base_rtt", "min_rtt"], "delay", "It is one way, half of a round trip."),
+    (&["delay", "latency"], "rtt", "It is there and back, twice the delay of one way."),
+    (&["until", "to", "end", "stop"], "for", "It is a length, and not the time of the end."),
+    (
+        &["for", "lasts", "length", "duration"],
+        "until",
+        "It is the time of the end, and not a length.",
+    ),
+    (&["rate"], "every", "It is the time from one to the next."),
+    (&["interarrival"], "arrivals", "They have a rate, and not the time between two."),
+    (&["packet_size", "mtu"], "mss", "It is the payload of a segment, without headers."),
+    (
+        &["rcvbuf", "receive_buffer", "rcv_buf"],
+        "receive_window",
+        "It is the window that is announced, less than a buffer of the kernel.",
+    ),
+];
+
+/// The difference between what `word` means elsewhere and `key` here, with a blank before it; or nothing.
+pub(super) fn difference(word: &str, key: &str) -> String {
+    let lower = word.to_lowercase();
+    let differs =
+        DIFFERENCES.iter().find(|(words, meant, _)| *meant == key && words.contains(&&*lower));
+    differs.map_or_else(String::new, |(_, _, difference)| format!(" {difference}"))
+}
+
 /// The key of `known` that `word` means.
 pub(super) fn key<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    // Of flows and links `from` is a place, beside `to`; of probes and measures it is a time.
+    let is_place = known.contains(&"to");
     let known = || known.iter().copied();
     let lower = word.to_lowercase();
     let exact = known().find(|key| key.eq_ignore_ascii_case(&lower));
     // In the order of the list above, which has the likelier first.
     let habit = || {
         let mut meant = KEYS.iter().map(|(key, _)| *key).filter(|key| by_habit(word, key));
-        meant.find_map(|meant| known().find(|key| *key == meant))
+        let fits = |key: &str| key != "from" || is_place == ["source", "src"].contains(&&*lower);
+        meant.find_map(|meant| known().find(|key| *key == meant && fits(key)))
     };
-    exact.or_else(habit).or_else(|| nearest(word, known()))
+    // A word that says something else is no misspelling.
+    let is_known = KEYS.iter().any(|(key, others)| *key == lower || others.contains(&&*lower));
+    let misspelt = || if is_known { None } else { nearest(word, known()) };
+    exact.or_else(habit).or_else(misspelt)
 }
 
 /// True if `word` is a word of other tools for `key`.
@@ -118,4 +152,38 @@ pub(super) fn needed_beside(name: &str, table: &Map<String, Value>) -> Option<&'
     let of_channel = name == "rate" && table.contains_key("channel");
     of_channel
         .then_some("; the mean rate of the channel, by which limits in `BDP` and in time count")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_means_another_quantity_is_told_with_the_difference() {
+        let measure = ["crossings", "flow", "for", "from", "name"];
+        let probe = ["direction", "every", "flow", "from", "link", "until", "what"];
+        let link = ["delay", "from", "name", "rate", "to"];
+        let said = |word: &str, known: &[&'static str]| {
+            key(word, known).map(|key| format!("{key}{}", difference(word, key)))
+        };
+        for (word, known, meant) in [
+            ("to", &measure[..], "for It is a length, and not the time of the end."),
+            ("duration", &measure, "for"),
+            ("duration", &probe, "until It is the time of the end, and not a length."),
+            ("stop", &probe, "until"),
+            ("rate", &probe, "every It is the time from one to the next."),
+            ("rtt", &link, "delay It is one way, half of a round trip."),
+            ("src", &link, "from"),
+            ("start", &measure, "from"),
+        ] {
+            assert_eq!(said(word, known).as_deref(), Some(meant), "{word}");
+        }
+        // A node where a time stands and a time where a node stands; words that are others, and no misspellings.
+        for (word, known) in
+            [("src", &measure[..]), ("since", &link), ("time", &measure), ("link", &["kind"])]
+        {
+            assert_eq!(said(word, known), None, "{word}");
+        }
+        assert_eq!(said("crossing", &measure).as_deref(), Some("crossings"));
+    }
 }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use ackclock_tcp::event::CaState;
+use ackclock_laws::event::CaState;
 use ackclock_tcp::judge::law_trace::{Kind, Row};
 use ackclock_units::Duration;
 

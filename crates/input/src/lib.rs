@@ -321,7 +321,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         return None;
     }
     let lower = word.to_lowercase();
-    let reach = 1 + word.chars().count() / 4;
+    // Half of a word of four letters is another word: `time` is no `name`.
+    let length = word.chars().count();
+    let reach = if length > 4 { 1 + length / 4 } else { 1 };
     known
         .into_iter()
         .map(|candidate| {

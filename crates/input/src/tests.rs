@@ -1,5 +1,6 @@
 use std::fs;
 
+use ackclock_net::{Corrupt, Duplicate};
 use ackclock_sim::scenario::Topology;
 use ackclock_units::Duration;
 use proptest::prelude::*;
@@ -133,11 +134,11 @@ fn an_impairment_is_read_both_ways() {
     let Topology::Dumbbell { access, .. } = &scenario.topology else { panic!("a dumbbell") };
     let reorder = access.reorder.as_ref().unwrap();
     assert_eq!((reorder.share, reorder.delay), (0.5, Duration::from_millis(2)));
-    assert_eq!((access.duplicate, access.corrupt), (1.0, 0.0));
+    assert_eq!((access.duplicate.0, access.corrupt.0), (1.0, 0.0));
     let reverse = access.reverse.as_ref().unwrap();
     assert_eq!(
         (&reverse.reorder, reverse.duplicate, reverse.corrupt),
-        (&None, Some(0.0), Some(0.5))
+        (&None, Some(Duplicate(0.0)), Some(Corrupt(0.5)))
     );
     let json = to_json(&scenario);
     assert_eq!(to_json(&from_json(&json).unwrap()), json);

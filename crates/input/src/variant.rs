@@ -1,12 +1,12 @@
 //! The names of senders, for those who type them.
 
-use ackclock_sim::scenario::VariantChoice;
-use ackclock_sim::{Names, Scenario};
-use ackclock_tcp::growth::{
+use ackclock_laws::growth::{
     AnyGrowth, Growth, GrowthChoice, Variable, laws_of_linux, registered_laws,
 };
+use ackclock_laws::words::Row;
+use ackclock_sim::scenario::VariantChoice;
+use ackclock_sim::{Names, Scenario};
 use ackclock_tcp::variant::{FORMS, MODERN, MODERN_HELP, Part, REGISTRY, Slot, VariantError, slug};
-use ackclock_tcp::words::Row;
 use ackclock_tcp::{Profile, TcpSpec, Variant};
 use serde_json::{Value, json};
 

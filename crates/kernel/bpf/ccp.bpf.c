@@ -2,7 +2,7 @@
 /*
  * CCP and CCPD, the path's storage less its backlog, and its derivative (Watanabe et al. 2013, equations 5 and 6)
  *
- * Model: crates/tcp/src/growth/ccp.rs, crates/tcp/src/growth/ccp/capacity.rs
+ * Model: crates/laws/src/growth/ccp.rs, crates/laws/src/growth/ccp/capacity.rs
  * Words: ccp ccpd
  */
 #include "kernel.h"

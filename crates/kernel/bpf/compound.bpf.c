@@ -2,7 +2,7 @@
 /*
  * Compound TCP, Reno's window and one that grows while there is no queue (draft-sridharan-tcpm-ctcp-02)
  *
- * Model: crates/tcp/src/growth/compound.rs
+ * Model: crates/laws/src/growth/compound.rs
  * Words: compound
  */
 #include "kernel.h"

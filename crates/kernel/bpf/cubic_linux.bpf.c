@@ -2,7 +2,7 @@
 /*
  * CUBIC as Linux has it, with HyStart, for the parts that the kernel's own does not take
  *
- * Model: crates/tcp/src/growth/cubic_linux.rs
+ * Model: crates/laws/src/growth/cubic_linux.rs
  * Words: cubic(linux)
  *
  * The clock's ticks are milliseconds of the socket's own clock, whatever the kernel was built with.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The frame of a law: the kernel's hooks, translated into the events of a growth law (crates/tcp/src/event.rs).
+ * The frame of a law: the kernel's hooks, translated into the events of a growth law (crates/laws/src/event.rs).
  *
  * A law defines, before it includes this file, `struct law` and the functions that are declared here. It owns
  * `cong_control`, so that neither the kernel's proportional rate reduction nor its timeout writes the window: the kernel

@@ -2,7 +2,7 @@
 /*
  * HSTCP as Linux has it, by the table of RFC 3649 and ACK by ACK, for kernels without that module
  *
- * Model: crates/tcp/src/growth/highspeed_linux.rs
+ * Model: crates/laws/src/growth/highspeed_linux.rs
  * Words: highspeed
  */
 #include "kernel.h"

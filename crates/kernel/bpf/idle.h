@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The parts of a name that a law takes beside its growth: idle rules (RFC 2861 and RFC 7661, as crates/tcp/src/idle has
- * them), and what a lost SYN costs (crates/tcp/src/start/syn_loss.rs). Volumes are in bytes and times in microseconds.
+ * The parts of a name that a law takes beside its growth: idle rules (RFC 2861 and RFC 7661, as crates/laws/src/idle has
+ * them), and what a lost SYN costs (crates/laws/src/start/syn_loss.rs). Volumes are in bytes and times in microseconds.
  *
  * The kernel has no hook where a burst ends. The rules hear of one with the next ACK, and of the time at which it ended.
  */

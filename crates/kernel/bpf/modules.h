@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The common part of Linux's modules, as crates/tcp/src/growth/linux.rs has it: a window in whole packets. A law has one as
+ * The common part of Linux's modules, as crates/laws/src/growth/linux.rs has it: a window in whole packets. A law has one as
  * `window`, and defines `law_reduced`, its `ssthresh`.
  */
 #pragma once

@@ -2,7 +2,7 @@
 /*
  * A law made for video, paced, with four segments waiting (docs/algorithms/playout.md)
  *
- * Model: crates/tcp/src/growth/playout.rs
+ * Model: crates/laws/src/growth/playout.rs
  * Words: playout
  */
 #include "kernel.h"

@@ -2,7 +2,7 @@
 /*
  * Reno as Linux has it, a packet a window, for the parts that the kernel's own does not take
  *
- * Model: crates/tcp/src/growth/reno_linux.rs
+ * Model: crates/laws/src/growth/reno_linux.rs
  * Words: reno(linux)
  */
 #include "kernel.h"

@@ -2,7 +2,7 @@
 /*
  * Scalable TCP as Linux has it, a hundredth of a packet for each acknowledged, for kernels without that module
  *
- * Model: crates/tcp/src/growth/scalable_linux.rs
+ * Model: crates/laws/src/growth/scalable_linux.rs
  * Words: scalable
  */
 #include "kernel.h"

@@ -2,7 +2,7 @@
 /*
  * Tahoe, 1/floor(W) segments an ACK and a window of one segment after a loss (Altman et al. 1997, equations 7 and 8)
  *
- * Model: crates/tcp/src/growth/tahoe.rs
+ * Model: crates/laws/src/growth/tahoe.rs
  * Words: tahoe
  *
  * The window of one segment after a loss, and the slow start from it, are the law's. What is sent again is the kernel's

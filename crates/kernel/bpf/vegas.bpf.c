@@ -2,7 +2,7 @@
 /*
  * Vegas as Linux has it, by the smallest round-trip time of a round, for kernels without that module
  *
- * Model: crates/tcp/src/growth/vegas_linux.rs
+ * Model: crates/laws/src/growth/vegas_linux.rs
  * Words: vegas
  */
 #include "kernel.h"

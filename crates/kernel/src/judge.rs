@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use ackclock_packet::Seq;
-use ackclock_tcp::event::{
+use ackclock_laws::event::{
     Ack, CaState, Congestion, Delivery, Handshake, Limit, Proposal, RateSample, RecoveryEnd,
     Repair, RttSample, SendStart, Signal, SlowStartStep, StateChange, Why,
 };
-use ackclock_tcp::growth::{AnyGrowth, Growth};
-use ackclock_tcp::idle::{AnyIdle, Idle as _, Usage};
-use ackclock_tcp::start::{AnyStart, Start};
+use ackclock_laws::growth::{AnyGrowth, Growth};
+use ackclock_laws::idle::{AnyIdle, Idle as _, Usage};
+use ackclock_laws::start::{AnyStart, Start};
+use ackclock_packet::Seq;
 use ackclock_tcp::{Parts, Profile, Variant};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 use serde::Serialize;

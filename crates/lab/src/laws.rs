@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use ackclock_laws::event::CaState;
 use ackclock_tcp::Config;
-use ackclock_tcp::event::CaState;
 use ackclock_tcp::judge::law_check::{Heard, Plan, check_law as check};
 use ackclock_tcp::judge::law_trace::{Difference, Kind, Plan as TracePlan, compare};
 use ackclock_units::Mss;
@@ -24,8 +24,8 @@ use ackclock_input::BadInput;
 /// # Errors
 /// The file is no library with a law, or the name is a word of the house's.
 pub fn load_law(name: &str, path: &Path) -> Result<(), BadInput> {
-    ackclock_foreign::load(name, path)
-        .map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))
+    let make = ackclock_foreign::load(name, path);
+    register_law(name, make.map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))?)
 }
 
 /// Registers the law whose table of callbacks is at an address of this process, as a compiler in it made them.
@@ -39,8 +39,8 @@ pub fn load_law(name: &str, path: &Path) -> Result<(), BadInput> {
 #[expect(unsafe_code, reason = "the caller vouches for the address")]
 pub unsafe fn load_law_at(name: &str, address: usize) -> Result<(), BadInput> {
     // SAFETY: the caller's.
-    unsafe { ackclock_foreign::load_at(name, address) }
-        .map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))
+    let make = unsafe { ackclock_foreign::load_at(name, address) };
+    register_law(name, make.map_err(|why| BadInput::new(format_args!("law `{name}`: {why}")))?)
 }
 
 /// Registers a law of this process's, so that `variant = "NAME"` means it for as long as the process runs.
@@ -197,7 +197,7 @@ pub fn law_trace(plan: &LawTracePlan<'_>) -> Result<String, BadInput> {
 
 /// The words of a law: its trait, its events, and their units.
 pub mod law {
-    pub use ackclock_tcp::event::*;
-    pub use ackclock_tcp::growth::{Growth, Wants, fail};
+    pub use ackclock_laws::event::*;
+    pub use ackclock_laws::growth::{Growth, Wants, fail};
     pub use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 }

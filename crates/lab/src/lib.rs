@@ -21,7 +21,7 @@ pub use ackclock_input::{
     registry, senders, to_json, variant_name, variant_slug,
 };
 pub use ackclock_live::Feed;
-pub use ackclock_results::{MAX_CAPTURES, Table, Tables, check_conservation, throughput};
+pub use ackclock_results::{MAX_CAPTURES, Table, Tables, check_conservation, tables, throughput};
 pub use ackclock_script::Comments;
 pub use ackclock_sim::{Budget, Engine, Meter, Run, Scenario};
 pub use ackclock_units::random::draws;

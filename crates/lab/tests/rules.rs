@@ -37,14 +37,14 @@ fn two_builds_of_one_source_have_the_same_rules_and_an_edit_has_others() {
     // A build in the folder, a test and a comment decide nothing.
     fs::create_dir_all(clone.join("target/debug")).unwrap();
     fs::write(clone.join("target/debug/made.rs"), "fn main() {}").unwrap();
-    fs::write(clone.join("crates/tcp/src/idle/tests.rs"), "").unwrap();
+    fs::write(clone.join("crates/laws/src/idle/tests.rs"), "").unwrap();
     let edit = |path: &str, from: &str, to: &str| {
         let path = clone.join(path);
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(from), "{from}");
         fs::write(path, text.replacen(from, to, 1)).unwrap();
     };
-    let reno = "crates/tcp/src/growth/reno.rs";
+    let reno = "crates/laws/src/growth/reno.rs";
     edit(reno, "//!", "//! Edited.");
     assert_eq!(build::rules(&clone), own);
     // A law, a file that comes, how Python's laws are called, the functions of mathematics: each of them decides.

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
-use ackclock_tcp::event::{
+use ackclock_laws::event::{
     Ack, Congestion, Delivery, Established, LostSegment, Proposal, RecoveryEnd, RttSample,
     SendStart, SlowStartStep, Why,
 };
-use ackclock_tcp::growth::{AnyGrowth, Growth, Wants};
+use ackclock_laws::growth::{AnyGrowth, Growth, Wants};
 use ackclock_tcp::variant::register_law;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 

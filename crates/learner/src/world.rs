@@ -1,7 +1,7 @@
 //! A run that goes on step by step.
 
+use ackclock_laws::growth::{Growth as _, GrowthChoice};
 use ackclock_sim::{Names, Run, Scenario, ScenarioError, Stepped};
-use ackclock_tcp::growth::{Growth as _, GrowthChoice};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::law::{Link, is_learner, linked, locked};

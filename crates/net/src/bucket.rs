@@ -27,6 +27,11 @@ impl Bucket {
         Self { rate, size: cost(bytes), level: cost(bytes), filled: Instant::START }
     }
 
+    /// The rate at which it fills.
+    pub const fn rate(&self) -> Rate {
+        self.rate
+    }
+
     /// Adds the tokens that have come by `now`; returns those for which there is no room, in bits times nanoseconds.
     pub fn fill(&mut self, now: Instant) -> u128 {
         let new = u128::from(now.since(self.filled).as_nanos()) * u128::from(self.rate.as_bps());

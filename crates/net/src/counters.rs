@@ -69,6 +69,8 @@ pub struct Counters {
     pub dropped_early: Volume,
     /// All that a channel could have sent, in bits times 10^9; `None` of a constant rate, which is used while it sends.
     pub capacity: Option<u128>,
+    /// The most that a policer, and the rate behind it, could have let pass, in bits times 10^9; `None` without one.
+    pub passable: Option<u128>,
 }
 
 impl Counters {

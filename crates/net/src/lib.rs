@@ -33,7 +33,7 @@ pub use parts::channel::{Channel, ChannelConfig};
 pub use parts::delay::DelayHistogram;
 pub use parts::feedback::{FeedbackRouter, Load, RcpConfig, RcpRouter, XcpConfig, XcpRouter};
 pub use parts::hazards::Hazards;
-pub use parts::impairments::{Arrival, ImpairmentConfig, Impairments, Reorder};
+pub use parts::impairments::{Arrival, Corrupt, Duplicate, ImpairmentConfig, Impairments, Reorder};
 pub use parts::jitter::{Jitter, JitterConfig};
 pub use parts::loss::{BurstLoss, Loss, PeriodicLoss};
 pub use parts::quick_start::{
@@ -41,6 +41,7 @@ pub use parts::quick_start::{
     QuickStartRule, QuickStartSpec, QuickStartWord,
 };
 pub use parts::thinning::{AckThinning, Thinning};
+pub use parts::{Install, Installed, Part};
 pub use path::Path;
 pub use queue::{Discipline, Effect, Limit, QueueLimit, QueueUnit, Serving};
 pub use serializer::Serializer;

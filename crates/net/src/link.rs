@@ -18,11 +18,11 @@ use crate::counters::{Counters, SourceCounters, Volume};
 use crate::fate::Fate;
 use crate::header::Header;
 use crate::packet::Packet;
-use crate::parts::aggregation::Aggregation;
+use crate::parts::Installed;
 use crate::parts::channel::Channel;
 use crate::parts::delay::DelayHistogram;
 use crate::parts::hazards::Hazards;
-use crate::parts::impairments::{Arrival, Impairments};
+use crate::parts::impairments::Arrival;
 use crate::parts::loss::Loss;
 use crate::parts::thinning::Thinning;
 use crate::queue::{
@@ -64,28 +64,14 @@ pub struct LinkParts {
     pub losses: Stream,
     /// Draws of the queueing discipline.
     pub queue: Stream,
-    /// Impairments of packets that are not lost.
-    pub impairments: Option<Impairments>,
-    /// A channel in place of a constant rate, of which the settings have the mean.
-    pub channel: Option<Channel>,
-    /// The rule by which packets leave in frames. Departures of such a link are events.
-    pub aggregation: Option<Aggregation>,
-    /// Thinning of ACKs in front of the queue. Departures of such a link are events.
-    pub thinning: Option<Thinning>,
+    /// The parts beyond those.
+    pub installed: Installed,
 }
 
 impl LinkParts {
     /// A link of a constant rate without impairments, whose losses are drawn from `losses`.
     pub fn new(config: LinkConfig, losses: Stream) -> Self {
-        Self {
-            config,
-            losses,
-            queue: Stream::new(0, "queue"),
-            impairments: None,
-            channel: None,
-            aggregation: None,
-            thinning: None,
-        }
+        Self { config, losses, queue: Stream::new(0, "queue"), installed: Installed::default() }
     }
 }
 
@@ -164,6 +150,28 @@ impl Wire {
     }
 }
 
+/// The most that a policer, and the rate behind it, let pass.
+#[derive(Clone, Copy, Debug)]
+struct Passable {
+    policed: Rate,
+    /// By `since`, in bits times 10^9; and the rate from then on, in bits per second.
+    so_far: u128,
+    since: Instant,
+    bps: u64,
+}
+
+impl Passable {
+    fn by(&self, now: Instant) -> u128 {
+        self.so_far + u128::from(now.since(self.since).as_nanos()) * u128::from(self.bps)
+    }
+
+    /// The wire has another rate from now on, or none.
+    fn set_rate(&mut self, now: Instant, rate: Option<Rate>) {
+        let bps = rate.map_or(0, |rate| rate.min(self.policed).as_bps());
+        *self = Self { so_far: self.by(now), since: now, bps, ..*self };
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug)]
 pub struct Link {
@@ -190,18 +198,24 @@ pub struct Link {
     sources: Vec<SourceCounters>,
     /// The rest of the packet whose transmission a rate of zero interrupted, in bits times 10^9.
     halted: Option<u128>,
+    passable: Option<Box<Passable>>,
 }
 
 impl Link {
     /// An idle link.
     pub fn new(parts: LinkParts) -> Self {
-        let LinkParts { config, losses, queue, impairments, channel, aggregation, thinning } =
-            parts;
+        let LinkParts { config, losses, queue, installed } = parts;
+        let Installed { impairments, channel, aggregation, thinning } = installed;
         debug_assert!(
             (aggregation.is_none() && thinning.is_none()) || !config.discipline.knows_departures(),
             "packets that wait for others have no departure that is known as they come"
         );
         let queue = Scheduled::new(&config.discipline, config.rate, queue);
+        let passable = config.discipline.passes().map(|policed| {
+            // A channel has a capacity of its own.
+            let bps = if channel.is_some() { policed } else { policed.min(config.rate) }.as_bps();
+            Box::new(Passable { policed, so_far: 0, since: Instant::START, bps })
+        });
         Self {
             delay: config.delay,
             limit: config.limit,
@@ -227,13 +241,20 @@ impl Link {
             delays: DelayHistogram::default(),
             sources: Vec::new(),
             halted: None,
+            passable,
         }
     }
 
     /// An idle link behind a visitor's queue, whose room is that of the settings.
     pub fn behind(queue: Box<dyn OwnQueue>, parts: LinkParts) -> Self {
         let queue = Queue::Scheduled(Box::new(Scheduled::visiting(queue)));
-        Self { queue, discipline_marks: true, filters_acks: false, ..Self::new(parts) }
+        Self {
+            queue,
+            discipline_marks: true,
+            filters_acks: false,
+            passable: None,
+            ..Self::new(parts)
+        }
     }
 
     /// True if departures are known as packets come: [`offer`](Self::offer) never says that a packet waits.
@@ -489,6 +510,7 @@ impl Link {
             queued: self.held(),
             busy: counted.busy.saturating_sub(busy_until.since(now)),
             capacity: self.wire.channel.as_ref().and_then(|channel| channel.capacity(now)),
+            passable: self.passable.as_ref().map(|passable| passable.by(now)),
             ..counted
         }
     }

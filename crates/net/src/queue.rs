@@ -87,6 +87,13 @@ macro_rules! disciplines {
                 }
             }
 
+            /// [`Described::passes`] of the discipline, which is resolved.
+            pub fn passes(&self) -> Option<Rate> {
+                match self {
+                    $(Self::$Queue(settings) => <$Queue as Described>::passes(settings),)*
+                }
+            }
+
             /// True if packets have no DSCP any more behind it.
             pub fn washes(&self) -> bool {
                 match self {

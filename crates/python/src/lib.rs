@@ -641,7 +641,7 @@ mod _core {
     #[pymodule_export]
     use super::words::{
         bits_per_second, check_runs, law_variables, load_law, load_law_at, registry, schema,
-        seconds, senders, share, tell_exits, variant_name, variant_slug,
+        seconds, senders, share, tables, tell_exits, variant_name, variant_slug,
     };
     #[pymodule_export]
     use super::worlds::Worlds;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ackclock_lab::{Report, Scenario, Tables, to_json};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
 use crate::store_error;
@@ -38,82 +39,10 @@ impl Run {
 
 #[pymethods]
 impl Run {
-    /// One row a (measure, flow).
-    #[getter]
-    fn flows(&self) -> Table {
-        Table::of(&self.tables.flows)
-    }
-
-    /// One row a (measure, link, direction).
-    #[getter]
-    fn links(&self) -> Table {
-        Table::of(&self.tables.links)
-    }
-
-    /// One row a (measure, cross-traffic source).
-    #[getter]
-    fn sources(&self) -> Table {
-        Table::of(&self.tables.sources)
-    }
-
-    /// One row a (measure, flow, link, direction).
-    #[getter]
-    fn crossings(&self) -> Table {
-        Table::of(&self.tables.crossings)
-    }
-
-    /// One row an object that an application gave as a whole.
-    #[getter]
-    fn objects(&self) -> Table {
-        Table::of(&self.tables.objects)
-    }
-
-    /// One row a connection of a traffic class.
-    #[getter]
-    fn connections(&self) -> Table {
-        Table::of(&self.tables.connections)
-    }
-
-    /// One row a page that a user looked at.
-    #[getter]
-    fn pages(&self) -> Table {
-        Table::of(&self.tables.pages)
-    }
-
-    /// One row a flow that is a video.
-    #[getter]
-    fn videos(&self) -> Table {
-        Table::of(&self.tables.videos)
-    }
-
-    /// One row a step of a Quick-Start request, at a router or at the end that asked.
-    #[getter]
-    fn quick_start(&self) -> Table {
-        Table::of(&self.tables.quick_start)
-    }
-
-    /// One row an event of a flow's sender.
-    #[getter]
-    fn flow_events(&self) -> Table {
-        Table::of(&self.tables.flow_events)
-    }
-
-    /// One row a sample of a flow.
-    #[getter]
-    fn flow_samples(&self) -> Table {
-        Table::of(&self.tables.flow_samples)
-    }
-
-    /// One row a value of a variable of a flow's law.
-    #[getter]
-    fn law_samples(&self) -> Table {
-        Table::of(&self.tables.law_samples)
-    }
-
-    /// One row a sample of a link.
-    #[getter]
-    fn link_samples(&self) -> Table {
-        Table::of(&self.tables.link_samples)
+    /// Return the table of a name. Raises ``KeyError``.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        let table = self.tables.named(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        Ok(Table::of(table))
     }
 
     /// Events that the clock handled.

@@ -70,6 +70,12 @@ pub fn registry() -> String {
     ackclock_lab::registry()
 }
 
+/// Return the tables of a run as JSON: [{name, row, columns: [{name, unit, null, meaning}]}].
+#[pyfunction]
+pub fn tables() -> String {
+    ackclock_lab::tables()
+}
+
 /// Load the law of a shared library under a name, for as long as this process runs. Raises ``BadInput``.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]

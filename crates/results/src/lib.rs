@@ -4,11 +4,13 @@
 //! links sent. Neither files nor threads are here: `lab` has those, and a browser has neither.
 
 mod capture;
+mod columns;
 mod table;
 mod throughput;
 
 pub use capture::{Capture, CaptureFault, MAX_CAPTURES, Recorder, choose, file_name};
-pub use table::{Columns, Table, Tables, check_conservation};
+pub use columns::{Column, Columns, Table};
+pub use table::{Tables, check_conservation, tables};
 pub use throughput::throughput;
 
 /// The version of the package, as files name it.

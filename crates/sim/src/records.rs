@@ -134,7 +134,7 @@ pub struct FlowRow {
     pub arrived_packets: u64,
     /// Their bytes, headers included.
     pub arrived_bytes: u64,
-    /// Data segments sent, retransmissions included.
+    /// Segments with data sent, retransmissions included; neither SYNs nor FINs alone.
     pub segments_sent: u64,
     /// Data segments sent again.
     pub segments_retransmitted: u64,
@@ -189,8 +189,8 @@ pub struct LinkRow {
     pub direction: &'static str,
     /// The window's length.
     pub duration_s: f64,
-    /// The share of time in which the link was sending; of a trace, a series of rates and a cellular channel the share of
-    /// their bits that was used, as the time between two opportunities is nobody's.
+    /// The share of time in which the link was sending; of a shaper, a policer, a trace, a series of rates and a cellular
+    /// channel the share of their bits that was used, as the wire's rate is not what they can keep up.
     pub utilisation: f64,
     /// Packets that came to the queue.
     pub offered_packets: u64,
@@ -241,8 +241,12 @@ impl LinkRow {
         let dropped = later.dropped.since(earlier.dropped);
         let busy = later.busy.saturating_sub(earlier.busy);
         // A packet that the window's beginning cut in two counts as a whole with its last bit.
-        let used = later.capacity.map(|later| {
-            let capacity = (later - earlier.capacity.unwrap_or(0)) as f64;
+        let since =
+            |later: Option<u128>, earlier: Option<u128>| Some(later? - earlier.unwrap_or(0));
+        let by_channel = since(later.capacity, earlier.capacity);
+        let capacities = by_channel.into_iter().chain(since(later.passable, earlier.passable));
+        let used = capacities.min().map(|capacity| {
+            let capacity = capacity as f64;
             let carried = delivered.bytes as f64 * 8e9;
             if capacity > 0.0 { (carried / capacity).min(1.0) } else { 0.0 }
         });

@@ -6,10 +6,11 @@ use ackclock_units::{Bytes, Duration, Mss};
 
 pub use crate::settings::{
     AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
-    Profile, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules,
-    States, Variation, WindowProbe,
+    QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, States,
+    Variation, WindowProbe,
 };
 use crate::variant::Parts;
+pub use ackclock_laws::Profile;
 pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec};
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.

@@ -7,14 +7,14 @@
 //! the scoreboard's journal; cumulative ACKs it follows itself, before the scoreboard does. Without SACK every duplicate ACK
 //! counts as a segment delivered (§4.1.3.5.1), and what is sent again as lost.
 
+use ackclock_laws::data::cache::{Place, ends};
+use ackclock_laws::data::ring::Ring;
+use ackclock_laws::event::{LostSegment, RateSample};
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
-use crate::data::cache::{Place, ends};
 use crate::data::near::EarlierCount;
-use crate::data::ring::Ring;
-use crate::event::{LostSegment, RateSample};
-use crate::scoreboard::{Change, Scoreboard, Segments, Sent};
+use crate::scoreboard::{Change, Scoreboard, Segments, Sent, holding};
 
 /// The number of records that ACKs may soon ask for.
 const SOON: usize = 10;
@@ -275,7 +275,7 @@ impl Tracker {
         let old = Range { start: range.start, end: range.end.min(known) };
         if old.start < old.end {
             self.send_again(now, &own, old, in_flight);
-            let from = own.holding(old.start);
+            let from = holding(&own, old.start);
             let records = self.records.iter_from(from);
             for (sent, record) in own.iter_mut_from(from).zip(records) {
                 if sent.after(old.end) >= 0 {
@@ -312,7 +312,7 @@ impl Tracker {
     fn send_again(&mut self, now: Instant, segments: &Segments, range: Range, in_flight: Bytes) {
         let mut again = self.record(now, in_flight);
         again.notes |= AGAIN;
-        let from = segments.holding(range.start);
+        let from = holding(segments, range.start);
         for (sent, record) in segments.iter_from(from).zip(self.records.iter_mut_from(from)) {
             if sent.after(range.end) >= 0 {
                 break;
@@ -350,7 +350,7 @@ impl Tracker {
         match change {
             Change::Sacked(range) => {
                 let segments = board.map(Scoreboard::segments).or(self.own.as_deref())?;
-                let at = segments.holding(range.start);
+                let at = holding(segments, range.start);
                 let (sent, record) = (segments.get(at)?, self.records.get_mut(at)?);
                 if !record.is(DELIVERED | UNKNOWN) {
                     record.notes |= DELIVERED;
@@ -371,7 +371,7 @@ impl Tracker {
         board: Option<&Scoreboard>,
     ) -> Option<LostSegment> {
         let segments = board.map(Scoreboard::segments).or(self.own.as_deref())?;
-        let at = segments.holding(seq);
+        let at = holding(segments, seq);
         let (sent, record) = (segments.get(at)?, self.records.get(at)?);
         if record.is(UNKNOWN) {
             return None;

@@ -10,9 +10,6 @@ pub mod config;
 mod data;
 pub mod delivery;
 pub mod endpoint;
-pub mod event;
-pub mod growth;
-pub mod idle;
 pub mod judge;
 pub mod receiver;
 pub mod recovery;
@@ -21,9 +18,7 @@ pub mod scoreboard;
 pub mod sender;
 mod settings;
 pub mod simulator;
-pub mod start;
 pub mod variant;
-pub mod words;
 
 pub use config::{
     AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
@@ -36,5 +31,4 @@ pub use endpoint::{
     QuickStartStep, State, Transmit,
 };
 pub use sender::{JumpPhase, Reason, Reasons, Sender, SenderStats, Sending};
-pub use start::{JumpChoice, QuickStartJump, ResumeJump, SynLossChoice, WindowChoice};
 pub use variant::{Parts, Variant, VariantError, slug};

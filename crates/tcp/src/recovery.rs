@@ -10,12 +10,12 @@ mod contract;
 mod prr;
 mod repair;
 
+use ackclock_laws::words::{Choice, choices};
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard};
-use crate::words::{Choice, choices};
 
 pub(crate) use contract::reports_duplicate;
 pub use contract::{

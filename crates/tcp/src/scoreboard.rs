@@ -10,11 +10,11 @@ mod sent;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::data::cache::{Place, ends};
+use ackclock_laws::data::cache::{Place, ends};
 use by_time::ByTime;
 use sent::{LOST, MARK_BITS, RESENT_EVER, RETRANSMITTED, SACKED};
 
-pub(crate) use sent::{Segments, Sent};
+pub(crate) use sent::{Segments, Sent, holding};
 
 /// SACKed segments above a hole that mean it is lost (RFC 6675 §2, `DupThresh`).
 const DUP_THRESH: u64 = 3;

@@ -16,12 +16,12 @@ pub(crate) mod story;
 mod timers;
 mod unaided;
 
+use ackclock_laws::event::{CaState, Feedback, Handshake, Signal};
+use ackclock_laws::growth::{AnyGrowth, Growth};
 use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Nagle};
-use crate::event::{CaState, Feedback, Handshake, Signal};
-use crate::growth::{AnyGrowth, Growth};
 use crate::recovery::{self, Outcome, Recovery, Tally};
 use crate::rtt::RttEstimator;
 use allowance::{Allowance, BeforeAck, Taken, View};

@@ -1,55 +1,9 @@
 //! The settings of a connection's parts, each by itself.
 
-use std::fmt;
-use std::str::FromStr;
-
 use ackclock_packet::QuickStartRate;
-use ackclock_units::{Bytes, Duration, ParseError};
+use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// The stack whose habits decide the details on which stacks differ.
-///
-/// A profile supplies the default of every key of [`Config`](crate::Config) and of every part of a variant's name
-/// that is not spelled out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Profile {
-    /// The RFCs' recommendations.
-    #[default]
-    Rfc,
-    /// Linux.
-    Linux,
-    /// ns-2.35.
-    Ns2,
-}
-
-impl Profile {
-    /// Every profile, with its name.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("rfc", Self::Rfc), ("linux", Self::Linux), ("ns2", Self::Ns2)];
-}
-
-ackclock_units::written_as_text! {
-    Profile: "Profile", "The profile that supplies what is not said: rfc, linux or ns2.", "rfc";
-}
-
-impl FromStr for Profile {
-    type Err = ParseError;
-    fn from_str(text: &str) -> Result<Self, ParseError> {
-        Self::ALL
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, profile)| *profile)
-            .ok_or_else(|| ParseError::new(text, "a profile: `rfc`, `linux` or `ns2`"))
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, _) = Self::ALL.iter().find(|(_, p)| p == self).expect("ALL lists every profile");
-        f.write_str(name)
-    }
-}
 
 /// The retransmission timer's parameters (RFC 6298).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,7 +180,7 @@ pub struct Retries {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AfterLostSyn {
     /// Retransmissions that count as none; `None` is as many as the variant's rule has it
-    /// ([`SynLossChoice`](crate::SynLossChoice)).
+    /// ([`SynLossChoice`](ackclock_laws::start::SynLossChoice)).
     pub forgiven: Option<u32>,
     /// True if the timeout becomes at least 3 s (RFC 6298 §5.7).
     pub three_seconds: bool,

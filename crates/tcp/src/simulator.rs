@@ -3,9 +3,9 @@
 
 use ackclock_units::Instant;
 
-pub use crate::data::cache::Place;
 use crate::endpoint::Endpoint;
 pub use crate::endpoint::{ExtraOptions, SegmentSink, TransmitInfo};
+pub use ackclock_laws::data::cache::Place;
 
 /// The simulator's calls, which save copies and waits for memory.
 pub trait Simulated {

@@ -15,15 +15,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use ackclock_laws::Profile;
+use ackclock_laws::growth::{self, Growth, GrowthChoice, Recoveries, VisitorError};
+use ackclock_laws::idle::IdleChoice;
+use ackclock_laws::start::{JumpChoice, SlowStartChoice, SynLossChoice, WindowChoice};
+use ackclock_laws::words::{Choice, Defaults, Row, split};
 use ackclock_units::Duration;
 
-use crate::config::Profile;
-use crate::growth::{self, Growth, GrowthChoice, Recoveries, VisitorError};
-use crate::idle::IdleChoice;
 use crate::recovery::RecoveryChoice;
-use crate::start::{JumpChoice, SlowStartChoice, SynLossChoice, WindowChoice};
-pub use crate::words::Slot;
-use crate::words::{Choice, Defaults, Row, split};
+pub use ackclock_laws::words::Slot;
 
 /// One choice, of whichever slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The choices that a sender's name makes, and the words that could stand in their place.
 
 use ackclock_input::{BadInput, parse_variant, variant_name};
-use ackclock_tcp::JumpChoice;
+use ackclock_laws::start::JumpChoice;
 use ackclock_tcp::variant::{FORMS, MODERN, Part, REGISTRY, Slot};
 use serde_json::{Value, json};
 

@@ -1,13 +1,14 @@
 //! The reasons for which segments were sent, in words: with each the RFC whose rule it is, if the sender follows one, and
 //! the page that has the rule.
 
+use ackclock_laws::event::Established;
+use ackclock_laws::growth::{AnyGrowth, Growth as _, GrowthChoice};
+use ackclock_laws::start::{JumpChoice, WindowChoice};
+use ackclock_laws::words::Choice as _;
 use ackclock_sim::scenario::{Flow, Scenario};
 use ackclock_sim::{Names, Reason, Sending};
-use ackclock_tcp::event::Established;
-use ackclock_tcp::growth::{AnyGrowth, Growth as _, GrowthChoice};
+use ackclock_tcp::Parts;
 use ackclock_tcp::variant::{Part, Slot};
-use ackclock_tcp::words::Choice as _;
-use ackclock_tcp::{JumpChoice, Parts, WindowChoice};
 use serde_json::{Value, json};
 
 /// A section of an RFC.

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use ackclock_input::{BadInput, Folder, from_text, to_json};
+use ackclock_laws::growth::{AnyGrowth, Growth as _};
 use ackclock_results::{CaptureFault, Recorder, Tables, check_conservation, choose};
 use ackclock_sim::scenario::{Direction, Every, Flow, Probe, Topology, What};
 use ackclock_sim::{
     Budget, Engine, LoadSearch, Meter, Names, Run, Scenario, ScenarioError, simulate_metered,
 };
-use ackclock_tcp::growth::{AnyGrowth, Growth as _};
 use ackclock_units::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Value, json};

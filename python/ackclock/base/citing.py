@@ -33,7 +33,7 @@ def bibtex(key: str, title: str, digest: str, *, how: str = "", note: str = "") 
         "author": "{The Ackclock authors}",
         "year": str(YEAR),
         "url": URL,
-        "howpublished": f"{made}, scenarios and rules {digest}",
+        "howpublished": f"{made}, digest of scenarios and rules {digest}",
         "note": note,
     }
     width = max(map(len, fields))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from ackclock.base.errors import BadInput
 
+if TYPE_CHECKING:
     from rich.console import Console
 
 Verdict = Literal["reproduced", "not reproduced", "under-specified"]
@@ -272,7 +274,9 @@ class Study:
 
     ``run(out, quick=..., threads=..., console=..., figure=...)`` writes the report into ``out``;
     with ``figure`` (a key of ``figures``) it runs only what that figure needs and writes
-    ``out/FIGURE.svg`` and the figure's data.
+    ``out/FIGURE.svg`` and the figure's data. ``package`` is the folder of the study's files, as a
+    package: recipes of figures import from it, and a kept outcome of ``ackclock readings`` stands
+    in it.
     """
 
     key: str
@@ -280,3 +284,15 @@ class Study:
     citation: str
     run: Runner
     figures: Mapping[str, str]
+    package: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the study's files."""
+        try:
+            spec = find_spec(self.package)
+        except (ImportError, ValueError):
+            spec = None
+        if spec is None or spec.origin is None:
+            raise BadInput(f"study {self.key}: there is no package `{self.package}`")
+        return Path(spec.origin).parent

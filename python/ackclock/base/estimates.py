@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["MOST_RUNS", "Estimate", "estimate", "runs_for", "t_975"]
+__all__ = ["MOST_RUNS", "Estimate", "estimate", "runs_for", "t_975", "with_interval"]
 
 #: No more runs than this are told as a way to a narrower interval.
 MOST_RUNS = 100_000
@@ -45,6 +45,24 @@ class Estimate:
     mean: float
     ci: float | None
     n: int
+
+
+#: An interval of a smaller share of its mean is that of values that are alike but for rounding.
+_ALIKE = 1e-9
+
+
+def with_interval(mean: float, ci: float | None, digits: int) -> str:
+    """Return a mean, and its interval, with so many digits behind the point.
+
+    An interval that would be rounded to zero has as many digits as its first that is none, and so
+    has the mean beside it. Values that are all alike have no interval.
+    """
+    if ci is None or not ci > _ALIKE * abs(mean):
+        return f"{round(mean, digits) + 0.0:.{digits}f}"
+    if math.isfinite(ci) and round(ci, digits) == 0:
+        digits = -math.floor(math.log10(ci))
+    # Adding zero takes the sign off a rounded zero.
+    return f"{round(mean, digits) + 0.0:.{digits}f} ± {ci:.{digits}f}"
 
 
 def estimate(values: Iterable[float | None]) -> Estimate:

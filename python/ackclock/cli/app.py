@@ -721,16 +721,17 @@ def reproduce(
     from ackclock.studies import STUDIES
 
     if key is None:
-        studies = [{"key": study.key, "title": study.title} for study in STUDIES.values()]
+        found, faults = STUDIES.all()
+        studies = [{"key": study.key, "title": study.title} for study in found]
         if as_json:
             printing.print_json(studies)
         else:
             printing.print_values({study["key"]: study["title"] for study in studies})
+        for line in faults:
+            printing.say(line)
         return
     name, _, figure = key.partition("/")
     study = STUDIES.get(name)
-    if study is None:
-        raise BadInput(f"`{name}` is not a study{nearest(name, STUDIES)}")
     if figure and figure not in study.figures:
         raise BadInput(f"`{figure}` is not a figure of {name}{nearest(figure, study.figures)}")
     out = Path("report", name) if out is None else out

@@ -211,7 +211,7 @@ _TAKES_BACK = {"nonat": "nat", "no_dq_rate_estimator": "dq_rate_estimator"}
 
 def leaf(way: Way, of: str) -> str:
     """Return the limit of Linux's own queue where none is set, and tell it."""
-    way.notes.append(
+    way.remarks.append(
         f"the length of the device's queue: {_DEVICE_HOLDS} packets, Linux's own, for {of}"
     )
     return f"{_DEVICE_HOLDS} packet"
@@ -261,7 +261,7 @@ def _drr(words: Words, way: Way, _: bool) -> None:
         if "quantum" in before and queue.get("quantum") != before["quantum"]:
             way.notes.append("all quanta of drr but the first: every flow has one quantum")
         queue |= before
-    way.notes.append("the classes of drr: each flow has a queue, and all share the limit")
+    way.remarks.append("the classes of drr: each flow has a queue, and all share the limit")
     queue["limit"] = leaf(way, "the classes of `drr`")
     way.keys["queue"] = queue
 
@@ -273,7 +273,7 @@ def _prio(words: Words, way: Way, _: bool) -> None:
             raise BadInput(f"import: prio has no `{word}`{nearest(word, ('bands', 'priomap'))}")
         while words.take_if(is_number) is not None:
             pass
-    way.notes.append("the bands of prio: here they are voice, best effort and bulk, by DSCP")
+    way.remarks.append("the bands of prio: here they are voice, best effort and bulk, by DSCP")
     way.keys["queue"] = {"kind": "prio", "limit": leaf(way, "each band of `prio`")}
 
 

@@ -26,13 +26,16 @@ class Imported:
     Attributes
     ----------
     toml
-        The text of the scenario's file, with the lines and the notes as comments.
+        The text of the scenario's file, with the lines and these sentences as comments.
     notes
-        Sentences about what was not taken over, or in another way.
+        Sentences about what was not taken over.
+    remarks
+        Sentences about what was taken over in another way.
     """
 
     toml: str
     notes: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 def import_lines(kind: str, lines: Sequence[str], *, exact: bool = False) -> Imported:
@@ -64,9 +67,10 @@ def import_lines(kind: str, lines: Sequence[str], *, exact: bool = False) -> Imp
         raise BadInput(f"import: found `{kind}`, expected `netem` or `mahimahi`")
     ways = reader(lines, exact)
     notes = tuple(dict.fromkeys(note for way in ways for note in way.notes))
-    toml = _toml(lines, ways, notes)
+    remarks = tuple(dict.fromkeys(remark for way in ways for remark in way.remarks))
+    toml = _toml(lines, ways, notes, remarks)
     _check(toml)
-    return Imported(toml, notes)
+    return Imported(toml, notes, remarks)
 
 
 #: The beginning of the keys of the link in what the core says.
@@ -92,10 +96,13 @@ KINDS: Mapping[str, Callable[[Sequence[str], bool], list[Way]]] = {
 }
 
 
-def _toml(lines: Sequence[str], ways: Sequence[Way], notes: Sequence[str]) -> str:
+def _toml(
+    lines: Sequence[str], ways: Sequence[Way], notes: Sequence[str], remarks: Sequence[str]
+) -> str:
     """Return the scenario's file."""
     text = [f"# Imported from: {part.strip()}" for line in lines for part in line.splitlines()]
     text += [f"# Not taken over: {note}." for note in notes]
+    text += [f"# Note: {remark}." for remark in remarks]
     text += ['duration = "30 s"', "", "[topology]", 'kind = "graph"', "", "[[topology.link]]"]
     text += ['name = "link"', 'from = "a"', 'to = "b"']
     text += _keys(ways[0])

@@ -26,7 +26,7 @@ def of_mahimahi(lines: Sequence[str], _: bool) -> list[Way]:
         read(words, up, down)
     for way in (up, down):
         if way.keys.get("queue") == {"kind": "droptail"}:
-            way.notes.append("`droptail` without a size: nothing limits what waits")
+            way.remarks.append("`droptail` without a size: nothing limits what waits")
     return [up, down]
 
 

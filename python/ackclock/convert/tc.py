@@ -135,7 +135,7 @@ class _Tc:
             raise BadInput(f"import: found lines of {named}; expected one device or two")
         ways = [self.ways[device] for device in devices]
         if len(ways) > 1:
-            ways[1].notes.insert(0, f"`{devices[1]}`: its lines are taken for the way back")
+            ways[1].remarks.insert(0, f"`{devices[1]}`: its lines are taken for the way back")
         return ways
 
 
@@ -199,6 +199,9 @@ class _Netem:
     def _note(self, note: str) -> None:
         self.way.notes.append(note)
 
+    def _remark(self, remark: str) -> None:
+        self.way.remarks.append(remark)
+
     def _number(self) -> str | None:
         return self.words.take_if(is_number)
 
@@ -212,7 +215,7 @@ class _Netem:
         text = self.words.take(of)
         self.delay = time_of(text, of, 1e-9)
         if text.replace(".", "").isdigit() and self.delay > 0:
-            self._note(
+            self._remark(
                 f"`delay {text}` has no unit: nanoseconds in tc of today, microseconds before"
             )
         spread = self._number()
@@ -236,7 +239,9 @@ class _Netem:
     def _gap(self, of: str) -> None:
         self.gap = max(1.0, quantity(self.words.take(of), {"": 1.0}, of, "5"))
         if self.gap > 1:
-            self._note("`gap`: which packets go ahead is drawn, in the same share, and not counted")
+            self._remark(
+                "`gap`: which packets go ahead is drawn, in the same share, and not counted"
+            )
 
     def _rate(self, of: str) -> None:
         self.way.rate_bps = rate_of(self.words.take(of), of)
@@ -265,7 +270,7 @@ class _Netem:
             bad, good = (*values[2:], *(1.0, 0.0)[max(0, len(values) - 2) :])[:2]
             burst = {"to_bad": values[0], "to_good": to_good, "in_bad": bad, "in_good": good}
             self.way.keys["loss"] = burst
-            self._note(
+            self._remark(
                 "`gemodel`: a packet is lost by the state after the step, in netem by that before"
             )
         elif model == "state":
@@ -346,12 +351,12 @@ class _Netem:
             pass
         elif waits < limit / 2:
             waits = limit
-            self._note(
+            self._remark(
                 f"the limit of {limit:g} packets that netem delays at once, where rate times delay "
                 f"is {held:.0f}: so many may wait"
             )
         else:
-            self._note(
+            self._remark(
                 f"{limit:g} packets are netem's limit with those delayed: {waits:.0f} may wait"
             )
         if "queue" in self.way.keys:
@@ -394,12 +399,12 @@ def _tbf(words: Words, way: Way, _: bool) -> None:
     rate, burst = given["rate"], given["burst"]
     way.rate_bps = rate
     if burst < _FRAME_BYTES:
-        way.notes.append(
+        way.remarks.append(
             f"`tbf burst` of {round(burst)} B: Linux drops every larger packet, and a full one has "
             f"{_FRAME_BYTES} B; here a plain link of the rate"
         )
     elif burst <= _PLAIN_BURST:
-        way.notes.append(f"`tbf burst` of {round(burst)} B: here a plain link of the rate")
+        way.remarks.append(f"`tbf burst` of {round(burst)} B: here a plain link of the rate")
     else:
         peak = given.get("peakrate", max(FREE_BPS, 10 * rate))
         way.keys["channel"] = {"kind": "shaper", "burst": f"{round(burst)} B", "peak": bps(peak)}
@@ -427,7 +432,7 @@ def _htb(words: Words, way: Way, _: bool) -> None:
     # A class alone borrows up to its ceiling.
     way.rate_bps = max(rate, rate_of(given.get("ceil", given["rate"]), "htb ceil"))
     if way.rate_bps > rate:
-        way.notes.append("`htb rate`: a class alone sends at its `ceil`")
+        way.remarks.append("`htb rate`: a class alone sends at its `ceil`")
 
 
 #: Words for the size of the largest packet.
@@ -448,7 +453,7 @@ def _police(words: Words, way: Way, _: bool) -> None:
         way.notes.append(f"`police`, whose action `{exceeding}` drops nothing")
         return
     if exceeding == "reclassify":
-        way.notes.append(
+        way.remarks.append(
             "`reclassify`, the action of `police` where none is named: Linux asks its filters "
             "again, and drops at last what none but this one takes; here it is dropped at once"
         )

@@ -39,13 +39,16 @@ class Way:
     keys
         The link's other keys.
     notes
-        Sentences about what was not taken over, or in another way.
+        Sentences about what was not taken over.
+    remarks
+        Sentences about what was taken over in another way.
     """
 
     rate_bps: float | None = None
     delay_s: float = 0.0
     keys: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
 
 
 class Words:

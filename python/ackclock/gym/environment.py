@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from ackclock import _core
-from ackclock.base.errors import BadInput
 from ackclock.gym.features import FIELDS, Numbers, Records
 from ackclock.gym.tasks import Task, aurora, capacity_bps
 
@@ -69,7 +68,7 @@ class Batch:
             self.names = self._core.reset(number, text)
             self.capacities_bps[number] = capacity_bps(text)
             self.value[number] = self.task.low if first is None else first
-        np.clip(self.value, self.task.low, self.task.high, out=self.value)
+        self.value[:] = self.task.held(self.value)
         self.latency_s[numbers] = _FIRST_S
         self._least_mean_s[numbers] = np.inf
         self.history[numbers] = self.before
@@ -81,28 +80,15 @@ class Batch:
             self._pass(numbers, 2 * self.latency_s[numbers])
         self.history[numbers, :, :-1] = self.before
 
-    def act(self, actions: Numbers) -> None:
-        """Take an action for each learner: a new value, within the task's bounds.
-
-        What is outside of the space is taken as the space's nearest. NaN would stay in a value that
-        is changed step by step, and in the sender, until the next episode.
+    def act(self, actions: Any) -> None:
+        """Take an action for each learner: a new value, as `Task.after` has it.
 
         Raises
         ------
         BadInput
             An action is no number; nothing has been done.
         """
-        if np.isnan(actions).any():
-            raise BadInput(f"action: found {actions.ravel().tolist()}, expected numbers")
-        space = self.action_space()
-        actions = np.clip(actions, float(space.low[0]), float(space.high[0]))
-        if self.task.is_change:
-            change = self.task.change * actions
-            factor = np.where(change >= 0, 1 + change, 1 / (1 - np.minimum(change, 0)))
-            self.value *= factor
-        else:
-            self.value[:] = actions
-        np.clip(self.value, self.task.low, self.task.high, out=self.value)
+        self.value[:] = self.task.after(self.value, actions)
 
     def step(self, numbers: NDArray[np.intp]) -> Records:
         """Let an interval of these worlds pass; return the records of all."""
@@ -145,12 +131,7 @@ class Batch:
 
     def action_space(self) -> gymnasium.spaces.Box[np.float32]:
         """Return the space of an action."""
-        if self.task.is_change:
-            # At most twice, or half of, what it was.
-            most = 1 / self.task.change
-            return gymnasium.spaces.Box(-most, most, (1,), np.float32)
-        low, high = np.float32(self.task.low), np.float32(self.task.high)
-        return gymnasium.spaces.Box(low, high, (1,), np.float32)
+        return gymnasium.spaces.Box(*self.task.box, (1,), np.float32)
 
     def observation_space(self) -> gymnasium.spaces.Box[np.float32]:
         """Return the space of an observation: features of each interval, the last at the end."""
@@ -207,10 +188,10 @@ class Env(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]]):
         self, action: NDArray[np.float32]
     ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Act, and let an interval pass."""
-        self._batch.act(np.asarray(action, float).reshape(1, 1))
+        self._batch.act(action)
         records = self._batch.step(self._all)
         self._steps += 1
-        reward = float(self.task.reward(records)[0, 0])
+        reward = float(self.task.rewards(records)[0, 0])
         over = self._steps >= self.task.steps or bool(self._batch.over[0])
         info = {name: float(of[0, 0]) for name, of in self._batch.info(records).items()}
         return self._batch.observations()[0, 0].copy(), reward, False, over, info
@@ -269,9 +250,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[NDArray[np.float32], NDArray[np.float
         """Act in every world, and let an interval pass in each."""
         anew = np.flatnonzero(self._done)
         goes_on = np.flatnonzero(~self._done)
-        self._batch.act(np.asarray(actions, float).reshape(self.num_envs, 1))
+        self._batch.act(actions)
         records = self._batch.step(goes_on)
-        rewards = np.where(self._done, 0.0, self.task.reward(records)[:, 0])
+        rewards = np.where(self._done, 0.0, self.task.rewards(records, ~self._done)[:, 0])
         info = {name: of[:, 0] for name, of in self._batch.info(records).items()}
         self._steps[goes_on] += 1
         truncated = ~self._done & ((self._steps >= self.task.steps) | self._batch.over)

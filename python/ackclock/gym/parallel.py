@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ackclock.base.errors import BadInput
 from ackclock.base.extras import needed
 from ackclock.gym.environment import Batch
-from ackclock.gym.tasks import Task
+from ackclock.gym.tasks import Task, numbers_of
 
 if TYPE_CHECKING:
     from pettingzoo import ParallelEnv
@@ -84,12 +85,14 @@ def parallel_env(task: Task, learners: int) -> ParallelEnv[str, Any, Any]:
         ) -> tuple[
             dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, Any]
         ]:
-            values = [float(np.asarray(actions[it]).reshape(())) for it in self.agents]
-            self._batch.act(np.array([values]))
+            missing = [it for it in self.agents if it not in actions]
+            if missing:
+                raise BadInput(f"action: missing, expected one of `{missing[0]}`")
+            self._batch.act([numbers_of("action", actions[it], ()) for it in self.agents])
             records = self._batch.step(self._all)
             self._steps += 1
             over = self._steps >= task.steps or bool(self._batch.over[0])
-            rewards = task.reward(records)[0]
+            rewards = task.rewards(records)[0]
             info = self._batch.info(records)
             agents = self.agents
             told = (

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import _core
+from ackclock.base.errors import BadInput
 from ackclock.gym.features import FIELDS, Numbers, Records
 from ackclock.gym.tasks import Task
 from ackclock.laws.own import Growth, register_law
@@ -25,8 +26,8 @@ class PolicyLaw(Growth):
     """A growth law that asks a policy once in each interval, as an environment of the task would.
 
     An interval ends with the first ACK after its time, where an environment's ends at its time.
-    A policy that changes its rate or window has no upper bound as a sender: the task's `high` is
-    that of the links it was trained on.
+    Actions are held to the task's box, and the rate or window to its bounds, as there: give the
+    sender of a faster path a task with another `high`.
 
     Parameters
     ----------
@@ -122,7 +123,7 @@ class PolicyLaw(Growth):
         self._passed += 1
         # The first two intervals are those before an environment's first decision.
         if self._passed >= 2:
-            self._act(float(np.asarray(self._policy(self._history.reshape(-1).copy())).reshape(())))
+            self._act(self._policy(self._history.reshape(-1).copy()))
         self._set()
         self._begin_s, self._in_flight_before = now_s, self._in_flight
         self._delivered = self._lost = 0
@@ -138,16 +139,14 @@ class PolicyLaw(Growth):
             lasts = 0.0 if interval == "ack" else float(interval)
         self._end_s = now_s + lasts
 
-    def _act(self, action: float) -> None:
-        if self._task.is_change:
-            change = self._task.change * action
-            self._value *= 1 + change if change >= 0 else 1 / (1 - change)
-        else:
-            self._value = action
+    def _act(self, action: object) -> None:
+        try:
+            self._value = float(self._task.after(np.array(self._value), action))
+        except BadInput as error:
+            raise BadInput(f"the policy's {error}") from None
 
     def _set(self) -> None:
-        high = np.inf if self._task.is_change else self._task.high
-        self._value = float(np.clip(self._value, self._task.low, high))
+        self._value = float(self._task.held(np.array(self._value)))
         if self._task.is_rate:
             self.cwnd_bytes, self.pacing_rate_bps = _UNLIMITED_BYTES, self._value
         else:

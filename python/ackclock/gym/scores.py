@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ackclock.base.estimates import with_interval
 from ackclock.gym.environment import VectorEnv
 from ackclock.gym.tasks import Task
 
@@ -52,7 +53,7 @@ class Score:
     def __str__(self) -> str:
         """Return the numbers in a line."""
         return (
-            f"{self.name}: reward {self.mean:.3f} ± {self.half_width:.3f}, "
+            f"{self.name}: reward {with_interval(self.mean, self.half_width, 3)}, "
             f"{self.throughput_bps / 1e6:.2f} Mbit/s, {self.rtt_s * 1e3:.0f} ms, "
             f"{self.loss:.2%} lost"
         )
@@ -107,8 +108,7 @@ def _run(name: str, env: VectorEnv, policy: BatchPolicy, seed: int) -> Score:
     counts = np.zeros(env.num_envs)
     sums = {"throughput_bps": 0.0, "rtt_mean_s": 0.0, "loss": 0.0}
     while goes_on.any():
-        actions = np.asarray(policy(observations), np.float32).reshape(env.num_envs, 1)
-        observations, reward, _, truncated, info = env.step(actions)
+        observations, reward, _, truncated, info = env.step(policy(observations))
         rewards[goes_on] += reward[goes_on]
         counts[goes_on] += 1
         for key in sums:

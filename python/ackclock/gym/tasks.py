@@ -7,12 +7,13 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
+from ackclock.base.nearest import near
 from ackclock.gym.features import FEATURES, Feature, Numbers, Records
 from ackclock.scenario.scenario import Scenario
 
@@ -25,7 +26,12 @@ __all__ = [
     "aurora_link",
     "aurora_reward",
     "capacity_bps",
+    "numbers_of",
 ]
+
+Action = Literal["rate_change", "rate_bps", "window_change", "window_bytes"]
+Interval = Literal["half_latency", "rtt", "ack"]
+Transport = Literal["tcp", "numbered"]
 
 #: A packet on the wire, and its payload.
 PACKET_BYTES = 1500
@@ -38,6 +44,35 @@ World = (
     | os.PathLike[str]
     | Callable[[np.random.Generator], "Scenario | str | tuple[str, float]"]
 )
+
+
+def numbers_of(key: str, found: Any, shape: tuple[int, ...], *, fits: bool = True) -> Numbers:
+    """Return ``found`` as an array of numbers of this shape.
+
+    Parameters
+    ----------
+    key
+        Its name in an error.
+    fits
+        True if another shape of as many numbers will do.
+
+    Raises
+    ------
+    BadInput
+        It is no number, or of another shape.
+    """
+    try:
+        # None would become NaN.
+        numbers = np.asarray(found if found is not None else "None", float)
+    except (TypeError, ValueError):
+        raise BadInput(f"{key}: found {found!r:.60}, expected a number") from None
+    count = math.prod(shape)
+    if numbers.size != count if fits else numbers.shape != shape:
+        wanted = f"numbers of the shape {shape}" if shape and count > 1 else "one number"
+        if not fits:
+            wanted = f"an array of the shape {shape}, such as `throughput_bps` of the records"
+        raise BadInput(f"{key}: found the shape {numbers.shape}, expected {wanted}")
+    return numbers.reshape(shape)
 
 
 def aurora_reward(it: Records) -> Numbers:
@@ -87,12 +122,12 @@ class Task:
     """
 
     world: World
-    action: Literal["rate_change", "rate_bps", "window_change", "window_bytes"] = "rate_change"
+    action: Action = "rate_change"
     change: float = 0.025
     low: float = 40 * 8 * PAYLOAD_BYTES
     high: float = 1e9
     first: float | None = None
-    interval: float | Literal["half_latency", "rtt", "ack"] = "rtt"
+    interval: float | Interval = "rtt"
     features: tuple[str | tuple[str, Feature], ...] = (
         "latency_inflation",
         "latency_ratio",
@@ -101,7 +136,7 @@ class Task:
     history: int = 10
     reward: Callable[[Records], Numbers] = aurora_reward
     steps: int = 400
-    transport: Literal["tcp", "numbered"] = "tcp"
+    transport: Transport = "tcp"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be used.
@@ -109,8 +144,9 @@ class Task:
         Raises
         ------
         BadInput
-            A feature that is not known, or a number that is too small.
+            A word that is not known, or a number that is none or is too small.
         """
+        self._check_kinds()
         for feature in self.features:
             if isinstance(feature, str) and feature not in FEATURES:
                 known = ", ".join(FEATURES)
@@ -121,6 +157,23 @@ class Task:
             raise BadInput(f"low, high: found {self.low} and {self.high}, expected 0 < low <= high")
         if not isinstance(self.interval, str) and not 0 < self.interval < math.inf:
             raise BadInput(f"interval: found {self.interval}, expected seconds above 0")
+
+    def _check_kinds(self) -> None:
+        for key, kinds in (("action", Action), ("transport", Transport), ("interval", Interval)):
+            word, known = getattr(self, key), get_args(kinds)
+            if word not in known and (key != "interval" or isinstance(word, str)):
+                one = " or ".join(f'"{it}"' for it in known)
+                also = "seconds, " if key == "interval" else ""
+                close = near(str(word), known)
+                hint = f" (did you mean `{close}`?)" if close else ""
+                raise BadInput(f"{key}: found {word!r}, expected {also}{one}{hint}")
+        for key in ("change", "low", "high", "first", "interval", "history", "steps"):
+            value = getattr(self, key)
+            is_word = key == "interval" and isinstance(value, str)
+            if not is_word and not (key == "first" and value is None):
+                numbers_of(key, value, ())
+        if not 0 < self.change < math.inf:
+            raise BadInput(f"change: found {self.change}, expected a number above 0")
 
     @property
     def is_rate(self) -> bool:
@@ -135,6 +188,63 @@ class Task:
     def chosen(self) -> list[Feature]:
         """Return the features."""
         return [FEATURES[it] if isinstance(it, str) else it[1] for it in self.features]
+
+    @property
+    def box(self) -> tuple[np.float32, np.float32]:
+        """The least and the largest action."""
+        # A change makes it at most twice, or half of, what it was.
+        most = 1 / self.change
+        low, high = (-most, most) if self.is_change else (self.low, self.high)
+        return np.float32(low), np.float32(high)
+
+    def held(self, values: Numbers) -> Numbers:
+        """Return rates or windows within the task's bounds."""
+        return np.clip(values, self.low, self.high)
+
+    def after(self, values: Numbers, actions: Any) -> Numbers:
+        """Return the rates or windows to which actions lead: of environments and of senders.
+
+        An action outside of its box is taken as the box's nearest, and a value outside of the
+        bounds as the nearest bound. NaN would stay in a value that is changed step by step, and in
+        the sender, until the next episode.
+
+        Raises
+        ------
+        BadInput
+            An action is no number, or there are not as many as values.
+        """
+        taken = numbers_of("action", actions, values.shape)
+        if np.isnan(taken).any():
+            raise BadInput(f"action: found {taken.ravel().tolist()}, expected numbers")
+        low, high = self.box
+        taken = np.clip(taken, float(low), float(high))
+        if not self.is_change:
+            return self.held(taken)
+        change = self.change * taken
+        factor = np.where(change >= 0, 1 + change, 1 / (1 - np.minimum(change, 0)))
+        return self.held(values * factor)
+
+    def rewards(self, records: Records, goes_on: Any = True) -> Numbers:
+        """Return the rewards of an interval by world and learner.
+
+        Parameters
+        ----------
+        goes_on
+            True of the worlds whose records are of this interval.
+
+        Raises
+        ------
+        BadInput
+            The task's reward is not a number each.
+        """
+        shape = records.duration_s.shape
+        found = numbers_of("reward", self.reward(records), shape, fits=False)
+        if np.isnan(found[np.broadcast_to(goes_on, shape[:1])]).any():
+            raise BadInput(
+                "reward: found NaN, expected a number each: a time is NaN where nothing was "
+                "measured in the interval, and `latency_s` is 0 there"
+            )
+        return found
 
     def draw(self, random: np.random.Generator) -> tuple[str, float | None]:
         """Return a scenario as JSON text, and the first rate or window if the world says it."""

@@ -30,7 +30,8 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Growth", "get_include", "law_structs", "load_law", "register_law"]
 
+#: The names of laws' files as modules begin with it.
+_MODULE = "_ackclock_law_"
 #: The characters that are told of what a law says.
 _MOST_SAID = 500
 
@@ -241,7 +244,9 @@ def load_law(name: str, source: str | os.PathLike[str] | int) -> None:
     source
         A shared library, which exports ``ackclock_law_v1`` (``ackclock_law.h`` in `get_include`); a
         file of Python with one class that is a `Growth`, or ``FILE.py:CLASS``; or the address of a
-        table ``ackclock_law`` in this process, which stays for as long as the process runs.
+        table ``ackclock_law`` in this process, which stays for as long as the process runs. A file
+        of Python may import modules that lie beside it, while it is loaded; what is installed goes
+        before them.
 
     Raises
     ------
@@ -255,10 +260,12 @@ def load_law(name: str, source: str | os.PathLike[str] | int) -> None:
     path = os.fspath(source)
     file, colon, chosen = path.partition(".py:")
     if colon or path.endswith(".py"):
-        with identity.listening() as opened:
-            law = _from_python(name, Path(f"{file}.py" if colon else path), chosen)
-        register_law(name, law)
-        identity.note_law(name, identity.decided_by_python(law, opened))
+        source = Path(f"{file}.py" if colon else path)
+        with _beside(source):
+            with identity.listening() as opened:
+                law = _from_python(name, source, chosen)
+            register_law(name, law)
+            identity.note_law(name, identity.decided_by_python(law, opened))
         return
     try:
         _core.load_law(name, path)
@@ -272,11 +279,36 @@ def load_law(name: str, source: str | os.PathLike[str] | int) -> None:
     identity.note_law(name, identity.decided_by_library(Path(path)))
 
 
+@contextmanager
+def _beside(source: Path) -> Generator[None]:
+    """Let modules beside a law be imported meanwhile, behind those that are installed.
+
+    They leave with it, so that a law that is loaded next has those beside itself, as they are then.
+    """
+    folder = source.absolute().parent
+    if str(folder) in map(os.path.abspath, sys.path):
+        yield
+        return
+    before = set(sys.modules)
+    sys.path.append(str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        for module in sys.modules.keys() - before:
+            first = sys.modules.get(module.partition(".")[0])
+            places = list(getattr(first, "__path__", ())) or [getattr(first, "__file__", None)]
+            own = module.startswith(_MODULE)
+            if not own and any(place and Path(place).parent == folder for place in places):
+                del sys.modules[module]
+
+
 def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:
     """Return the law of a file of Python."""
     if not path.is_file():
         raise BadInput(f"law `{name}`: {path}: there is no such file")
-    module_name = f"_ackclock_law_{name}"
+    module_name = f"{_MODULE}{name}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
         raise BadInput(f"law `{name}`: {path}: Python cannot load it")

@@ -117,11 +117,7 @@ def _metrics(found: Comparison) -> Sheet:
         cells = [Cell(row["flow"]), Cell(f"{name} ({unit})" if unit else name)]
         for column in columns:
             value = row[column]
-            if not math.isfinite(value.mean):
-                cells.append(Cell("–"))
-                continue
-            interval = "" if value.ci is None else f" ± {value.ci * factor:.{digits}f}"
-            cells.append(Cell(f"{value.mean * factor:.{digits}f}{interval}"))
+            cells.append(Cell(value.shown(factor, digits)))
         rows.append(tuple(cells))
     return Sheet(
         key="metrics",

@@ -6,16 +6,16 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from ackclock import _core
 from ackclock.base.errors import BadInput, MissingPackageError
-from ackclock.base.estimates import estimate
+from ackclock.base.estimates import estimate, with_interval
 from ackclock.base.extras import needed
 from ackclock.base.shown import html_table
 from ackclock.base.words import SUBSTRATES, Substrate
 from ackclock.runs import api, identity
+from ackclock.runs.means import mean_over, open_span
 from ackclock.runs.paged import Paged
 from ackclock.runs.run import Run
 from ackclock.runs.senders import notes_on, senders_of
@@ -51,8 +51,8 @@ METRICS: tuple[tuple[str, str, str, float, int], ...] = (
     ("segments_retransmitted", "retransmitted", "segments", 1, 1),
     ("congestion_events", "reductions", "", 1, 1),
     ("timeouts", "timeouts", "", 1, 1),
-    ("srtt_mean_s", "srtt, mean over time", "ms", 1e3, 2),
-    ("cwnd_mean_segments", "cwnd, mean over time", "segments", 1, 1),
+    ("srtt_mean_s", "srtt, mean while open", "ms", 1e3, 2),
+    ("cwnd_mean_segments", "cwnd, mean while open", "segments", 1, 1),
     ("slow_start_ends_s", "slow start ends", "s", 1, 3),
     ("slow_start_ends_segments", "cwnd at that time", "segments", 1, 1),
     ("queue_mean_packets", "queue of its link, mean over time", "packets", 1, 1),
@@ -86,14 +86,14 @@ class Value:
         """Return the mean and its interval; a dash where there is none."""
         if not math.isfinite(self.mean):
             return "–"
-        return f"{self.mean:.6g}" + ("" if self.ci is None else f" ± {self.ci:.2g}")
+        return f"{self.mean:.6g}" + (f" ± {self.ci:.2g}" if self.ci else "")
 
     def shown(self, factor: float, digits: int) -> str:
         """Return the mean and its interval, times a factor; a dash where there is none."""
         if not math.isfinite(self.mean):
             return "–"
-        ci = "" if self.ci is None else f" ± {self.ci * factor:.{digits}f}"
-        return f"{self.mean * factor:.{digits}f}{ci}"
+        ci = None if self.ci is None else self.ci * factor
+        return with_interval(self.mean * factor, ci, digits)
 
 
 @dataclass(frozen=True)
@@ -323,10 +323,7 @@ def _html(found: Comparison) -> str:
         name, unit, factor, digits = shown[row["metric"]]
         cells = {"flow": row["flow"], " ": f"{name} ({unit})" if unit else name}
         for title in found.columns:
-            value = row[title]
-            ci = "" if value.ci is None else f" ± {value.ci * factor:.{digits}f}"
-            known = math.isfinite(value.mean)
-            cells[title] = f"{value.mean * factor:.{digits}f}{ci}" if known else "–"
+            cells[title] = row[title].shown(factor, digits)
         table.append(cells)
     shown_table = html_table(table, ["flow", " ", *found.columns], total=len(rows))
     try:
@@ -568,7 +565,10 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
         for row in links
         if row["link"] == link and row["direction"] == "forward"
     )
-    queue = run.link_samples.with_text("link", link)["queue_packets"]
+    held = run.link_samples.with_text("link", link)
+    looks = list(held["time_s"])
+    looked = (looks[0], looks[-1]) if looks else None
+    queue = _over_time(held, "queue_packets", looked)
     summary = run.summary()
     for row in summary["traffic"]:
         yield row["name"], _class_metrics(row)
@@ -579,6 +579,7 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
     }
     for row in rows:
         of = run.flow_samples.with_text("flow", row["flow"])
+        span = open_span(row, row["flow"], ())
         at, top = _slow_start(of)
         yield (
             row["flow"],
@@ -590,11 +591,11 @@ def _metrics(run: Run, link: str) -> Iterator[tuple[str, dict[str, float]]]:
                 "segments_retransmitted": row["segments_retransmitted"],
                 "congestion_events": row["congestion_events"],
                 "timeouts": row["timeouts"],
-                "srtt_mean_s": _over_time(of, "srtt_s", row["duration_s"]),
-                "cwnd_mean_segments": _over_time(of, "cwnd_segments", row["duration_s"]),
+                "srtt_mean_s": _over_time(of, "srtt_s", span),
+                "cwnd_mean_segments": _over_time(of, "cwnd_segments", span),
                 "slow_start_ends_s": at,
                 "slow_start_ends_segments": top,
-                "queue_mean_packets": sum(queue) / len(queue) if queue else math.nan,
+                "queue_mean_packets": queue,
                 "dropped_packets": dropped,
             },
         )
@@ -627,17 +628,9 @@ def _slow_start(samples: Table) -> tuple[float, float]:
     return at, max(by_then, default=math.nan)
 
 
-def _over_time(samples: Table, column: str, until_s: float) -> float:
-    """Return the mean over time of a value that stays until it changes."""
-    pairs = zip(samples["time_s"], samples[column], strict=True)
-    known = [(time, value) for time, value in pairs if value is not None]
-    if not known:
-        return math.nan
-    times = [*(time for time, _ in known), until_s]
-    spans = [after - before for before, after in pairwise(times)]
-    total = sum(spans)
-    weighted = zip(known, spans, strict=True)
-    return sum(value * span for (_, value), span in weighted) / total if total > 0 else math.nan
+def _over_time(samples: Table, column: str, span: tuple[float, float] | None) -> float:
+    mean = mean_over(span, list(samples["time_s"]), list(samples[column]))
+    return math.nan if mean is None else mean
 
 
 def _value(values: Sequence[float]) -> Value:

@@ -46,11 +46,11 @@ __all__ = [
     "laws_named",
     "listening",
     "note_law",
+    "own_sources",
     "place_id",
     "readers_id",
     "rules_id",
     "run_keys",
-    "study_sources",
 ]
 
 #: The sources of the package that turn no table into a value: what draws, prints, serves, and
@@ -59,6 +59,8 @@ _NO_READERS = re.compile(
     r"(bench|cli|convert|examples|gym|notebook|plots|report|serve|studies)/|live/(doctor|exercises)"
 )
 _PACKAGE = Path(__file__).parents[1]
+#: The modules that studies share.
+_FRAMEWORK: tuple[str, ...] = ("ackclock", "studies", "framework")
 #: The hash of what decides each law of one's own.
 _LAWS: dict[str, str] = {}
 #: The most characters of the name of a file with its folders, as Linux has them.
@@ -86,22 +88,57 @@ def readers_id() -> str:
     )
 
 
-def study_sources(paths: Iterable[Path]) -> list[Path]:
-    """Return files of studies with all files of studies that they import, in their order."""
-    folder = _PACKAGE / "studies"
-    found: set[Path] = set()
+def own_sources(paths: Iterable[Path]) -> list[Path]:
+    """Return files of studies and suites with all that they import of their own package.
+
+    What studies share, ``ackclock.studies.framework``, counts as their own. The order is that of
+    the names of the modules, wherever the packages are installed.
+    """
+    found: dict[str, Path] = {}
     waiting = list(paths)
     while waiting:
         path = waiting.pop()
-        if path in found:
+        home = path.parent
+        while (home / "__init__.py").is_file():
+            home = home.parent
+        package = path.parent.relative_to(home).parts
+        name = "/".join((*package, path.name))
+        if name in found:
             continue
-        found.add(path)
-        for name in _imports(ast.parse(path.read_bytes()), ""):
-            parts = name.split(".")
-            if parts[:2] == ["ackclock", "studies"] and len(parts) > 3:
-                file = folder.joinpath(*parts[2:4]).with_suffix(".py")
-                waiting += [file] if file.is_file() else []
-    return sorted(found)
+        found[name] = path
+        if path.suffix != ".py":
+            continue
+        roots = {_FRAMEWORK: _PACKAGE.parent}
+        if package[:1] != _FRAMEWORK[:1]:
+            roots[package[:1] or (path.stem,)] = home
+        for base, names in _taken(ast.parse(path.read_bytes()), package):
+            at = next((at for root, at in roots.items() if base[: len(root)] == root), None)
+            if at is None:
+                continue
+            inner = [_file_of(at.joinpath(*base, each)) for each in names]
+            # A package's own file counts where something is taken from it, not on the way through.
+            own = _file_of(at.joinpath(*base)) if not inner or None in inner else None
+            waiting += [file for file in (*inner, own) if file is not None]
+    return [found[name] for name in sorted(found)]
+
+
+def _taken(
+    tree: ast.Module, package: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+    """Yield each module that a file of a package imports, and the names that it takes of it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((tuple(each.name.split(".")), []) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = (*above, *(node.module.split(".") if node.module else ()))
+            yield base, [each.name for each in node.names]
+
+
+def _file_of(path: Path) -> Path | None:
+    """Return the source of a module, named by its path without an ending."""
+    files = (path.with_name(f"{path.name}.py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
 
 
 def digest(pieces: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from ackclock import _core
 from ackclock.base.errors import BadInput
 from ackclock.base.nearest import near
 from ackclock.base.shown import html_table
+from ackclock.runs.named_tables import TABLES, NamedTables
 from ackclock.runs.paged import Paged
 from ackclock.runs.tables import Table, read_table
 
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from ackclock.scenario.scenario import Scenario
 
 __all__ = ["EVENT_KINDS", "TABLES", "Run", "one_cell", "throughput"]
-
-#: The tables of a run, each a property of :class:`Run` and a file ``<table>.parquet`` on disk.
-TABLES = (
-    *("flows", "links", "sources", "crossings", "objects", "connections", "pages"),
-    *("videos", "quick_start", "flow_events", "flow_samples", "law_samples", "link_samples"),
-)
 
 #: The kinds of rows of ``flow_events``.
 EVENT_KINDS = (
@@ -58,7 +53,7 @@ _FAILURES = {
 _NAMED_FAILURES = 3
 
 
-class Run(Paged):
+class Run(Paged, NamedTables):
     """The tables of one run, or of many.
 
     Each is a :class:`ackclock.Table`, an Arrow table over the core's own memory, which Polars,
@@ -74,72 +69,7 @@ class Run(Paged):
     def _table(self, name: str) -> Table:
         if name in self._in_files:
             return read_table(self._in_files[name])
-        return Table(getattr(self._core, name), name)
-
-    @cached_property
-    def flows(self) -> Table:
-        """One row a (measure, flow): goodput, segments, timeouts, round-trip times."""
-        return self._table("flows")
-
-    @cached_property
-    def links(self) -> Table:
-        """One row a (measure, link, direction): utilisation, packets, queueing delay."""
-        return self._table("links")
-
-    @cached_property
-    def sources(self) -> Table:
-        """One row a (measure, cross-traffic source): packets offered, delivered, dropped."""
-        return self._table("sources")
-
-    @cached_property
-    def crossings(self) -> Table:
-        """One row a (measure, flow, link, direction), where a measure counts crossings."""
-        return self._table("crossings")
-
-    @cached_property
-    def objects(self) -> Table:
-        """One row an object that an application gave as a whole: when, and when it arrived."""
-        return self._table("objects")
-
-    @cached_property
-    def connections(self) -> Table:
-        """One row a connection of a traffic class: when it opened and closed, and what it met."""
-        return self._table("connections")
-
-    @cached_property
-    def pages(self) -> Table:
-        """One row a page that a user looked at: when it was asked for, and when it was complete."""
-        return self._table("pages")
-
-    @cached_property
-    def videos(self) -> Table:
-        """One row a flow that is a video: pictures shown and discarded, underflows, stalls."""
-        return self._table("videos")
-
-    @cached_property
-    def quick_start(self) -> Table:
-        """One row a step of a Quick-Start request, at a router or at the end that asked."""
-        return self._table("quick_start")
-
-    @cached_property
-    def flow_events(self) -> Table:
-        """One row an event of a sender that a probe looks at: a loss, a timeout, a repair."""
-        return self._table("flow_events")
-
-    @cached_property
-    def flow_samples(self) -> Table:
-        """The samples of the probes of flows."""
-        return self._table("flow_samples")
-
-    @cached_property
-    def law_samples(self) -> Table:
-        """One row a value of a variable that a flow's law publishes, of a probe that names it."""
-        return self._table("law_samples")
-
-    @cached_property
-    def link_samples(self) -> Table:
-        """The samples of the probes of links."""
-        return self._table("link_samples")
+        return Table(self._core.table(name), name)
 
     @property
     def clock_events(self) -> int:

@@ -104,11 +104,11 @@ def difference(senders: Sequence[Sender]) -> str | None:
     """
     told: list[str] = []
     for part, words in _PARTS.items():
-        # In the order of the scenario, each name once.
-        values = {sender.written: getattr(sender, part) for sender in senders}
+        # In the order of the scenario, each name once with each of its parts.
+        values = dict.fromkeys((getattr(sender, part), sender.written) for sender in senders)
         asked = all(part in sender.spelled for sender in senders)
-        if len(set(values.values())) > 1 and not asked:
-            named = [f"{value} ({written})" for written, value in values.items()]
+        if len({value for value, _ in values}) > 1 and not asked:
+            named = [f"{value} ({written})" for value, written in values]
             beyond = len(named) - _NAMED
             more = [f"{beyond} more"] if beyond > 0 else []
             told.append(f"{words} {', '.join([*named[:_NAMED], *more])}")

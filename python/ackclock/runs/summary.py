@@ -6,10 +6,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress, pairwise
-from operator import mul
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
+from ackclock.runs.means import mean_over, open_span
 from ackclock.runs.senders import notes_on, senders_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def summarise(run: Run) -> dict[str, Any]:
         "transfers": _transfers(objects),
         "pages": _pages(run),
         "videos": [{"name": row["flow"]} | _but(row, "flow") for row in run.rows("videos")],
-        "probes": _probes(run, table.get("probe", ())),
+        "probes": _probes(
+            run, table.get("probe", ()), {row["name"]: row for row in whole["flows"]}
+        ),
         "searched": _searched(table.get("traffic", ()), whole["links"]),
         "flow_events": run.rows("flow_events"),
         "measures": {measure: of(measure) for measure in measures if measure != "run"},
@@ -247,9 +249,12 @@ def _pages(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def _probes(run: Run, asked: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _probes(
+    run: Run, asked: Sequence[Mapping[str, Any]], flows: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Return a row a flow, or a direction of a link, that was recorded.
 
+    The mean of a flow is taken over the time in which it was open, whatever the probe's interval.
     A link that was looked at as packets came to it has no mean over time: nobody looked as they
     left, nor while none came.
     """
@@ -259,43 +264,36 @@ def _probes(run: Run, asked: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
     rows: list[dict[str, Any]] = []
     if run.length("flow_samples") <= _MOST_SAMPLES:
         for name, of in _by_name(run, "flow_samples", "flow", ("time_s", *flow)).items():
-            rows.append({"flow": name, **_samples(of, flow)})
+            span = open_span(flows[name], name, asked)
+            rows.append({"flow": name, **_samples(of, flow, span)})
     if run.length("link_samples") <= _MOST_SAMPLES:
         columns = ("direction", "time_s", *link)
         for name, both in _by_name(run, "link_samples", "link", columns).items():
             for direction in dict.fromkeys(both["direction"]):
                 here = [way == direction for way in both["direction"]]
                 of = {key: list(compress(values, here)) for key, values in both.items()}
-                told = _samples(of, link)
+                told = _samples(of, link, (of["time_s"][0], of["time_s"][-1]))
                 if name in at_arrivals:
                     told = {key: value for key, value in told.items() if "_mean_" not in key}
                 rows.append({"link": name, "direction": direction, **told})
     return rows
 
 
-def _samples(of: _Columns, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the number of samples, and of each column its least, its mean over time, its most."""
+def _samples(
+    of: _Columns, columns: Sequence[str], span: tuple[float, float] | None
+) -> dict[str, Any]:
+    """Return the number of samples, and of each column its least, mean in ``span``, most."""
     told: dict[str, Any] = {"samples": _count(of)}
     for name in columns:
-        known = [value is not None for value in of[name]]
-        if any(known):
-            values, times = (list(compress(of[key], known)) for key in (name, "time_s"))
+        known = [value for value in of[name] if value is not None]
+        if known:
             stem, _, unit = name.rpartition("_")
             told |= {
-                f"{stem}_least_{unit}": min(values),
-                f"{stem}_mean_{unit}": _mean_over_time(times, values),
-                f"{stem}_most_{unit}": max(values),
+                f"{stem}_least_{unit}": min(known),
+                f"{stem}_mean_{unit}": mean_over(span, of["time_s"], of[name]),
+                f"{stem}_most_{unit}": max(known),
             }
     return told
-
-
-def _mean_over_time(times: Sequence[float], values: Sequence[float]) -> float:
-    """Return the mean of a value that stays until the next sample."""
-    spans = [after - before for before, after in pairwise(times)]
-    total = math.fsum(spans)
-    if total <= 0:
-        return math.fsum(values) / len(values)
-    return math.fsum(map(mul, values, spans)) / total
 
 
 def _rate(text: str) -> float:

@@ -111,29 +111,36 @@ class Reverse(Table):
     delay : str (duration, such as "30 ms"), optional
         The propagation delay.
     queue : AnyQueue, optional
-        The queue.
+        The queue. Default: drop-tail, one bandwidth-delay product on a path or a dumbbell's
+        bottleneck, without limit elsewhere.
     loss : float, str, PeriodicLoss or BurstLoss, optional
-        Packets that are lost after they were sent.
+        Packets that are lost after they were sent: a probability such as ``0.01`` or ``"1 %"``,
+        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reorder : Reorder, optional
         Packets that others overtake.
     duplicate : float or str (percent, such as "1 %"), optional
         The probability that a packet arrives twice.
     corrupt : float or str (percent, such as "1 %"), optional
-        The probability that a bit of a packet is flipped.
+        The probability that a bit of a packet is flipped on the way: the host that it is for
+        discards it, as its checksum is wrong.
     channel : Channel, optional
-        The channel that takes the place of a constant rate.
+        The channel that takes the place of a constant rate; ``rate`` is its mean.
     quick_start : {"approve", "deny"} or Admission, optional
-        The treatment of Quick-Start requests by the router in front of the way back.
+        The treatment of Quick-Start requests by the router in front of this link: ``"approve"``,
+        ``"deny"``, or ``{ threshold = 1.0, slot = "1 s", history = 2 }``. A path's first link has
+        no router in front. Default: it takes no part, and requests fail.
     rcp : RcpRouter, optional
-        The router in front of the way back, for RCP flows.
+        The router in front of this link, the path's first too, offers RCP flows a rate: ``{}``.
+        Every link on the way of an RCP flow needs it. Default: it takes no part.
     xcp : XcpRouter, optional
-        The router in front of the way back, for XCP flows.
+        The router in front of this link, the path's first too, rules XCP flows: ``{}``. Every link
+        on the way of an XCP flow needs it. Default: it takes no part.
     jitter : Jitter, optional
         A delay on top of ``delay`` that varies.
     aggregation : Aggregation, optional
         The rule by which packets wait for one another in the queue and leave in frames.
     ack_thinning : AckThinning, optional
-        Thinning of ACKs in front of the queue.
+        Thinning of ACKs in front of the queue: ``{ every = 4 }`` lets every fourth pass.
     without : sequence of str, optional
         The keys of the way there that the way back does not have: ``["jitter", "queue"]``.
     """
@@ -154,15 +161,15 @@ class Reverse(Table):
     ack_thinning: AckThinning | None = key(default=None, read=AckThinning.from_table)
     without: Sequence[
         Literal[
-            "queue",
             "channel",
+            "queue",
             "jitter",
             "aggregation",
             "ack_thinning",
-            "loss",
             "reorder",
             "duplicate",
             "corrupt",
+            "loss",
             "quick_start",
             "rcp",
             "xcp",
@@ -179,30 +186,31 @@ class Link(Table):
     """A link.
 
     It holds packets in a queue, puts them on the wire at its rate, and delivers them a delay later.
+    What it has holds both ways, unless ``reverse`` says otherwise.
 
     Attributes
     ----------
     rate : str (rate, such as "10 Mbit/s")
-        The rate, both ways.
+        The rate.
     delay : str (duration, such as "30 ms")
         The propagation delay, one way.
     queue : AnyQueue, optional
-        The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
+        The queue. Default: drop-tail, one bandwidth-delay product on a path or a dumbbell's
         bottleneck, without limit elsewhere.
     loss : float, str, PeriodicLoss or BurstLoss, default 0.0
-        Packets that are lost after they were sent, both ways: a probability such as ``0.01`` or
-        ``"1 %"``, ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+        Packets that are lost after they were sent: a probability such as ``0.01`` or ``"1 %"``,
+        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
     reorder : Reorder, optional
-        Packets that others overtake, both ways.
+        Packets that others overtake.
     duplicate : float or str (percent), default 0.0
-        The probability that a packet arrives twice, both ways.
+        The probability that a packet arrives twice.
     corrupt : float or str (percent), default 0.0
-        The probability that a bit of a packet is flipped on the way, both ways: the host that it is
-        for discards it, as its checksum is wrong.
+        The probability that a bit of a packet is flipped on the way: the host that it is for
+        discards it, as its checksum is wrong.
     channel : Channel, optional
-        The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
+        The channel that takes the place of a constant rate; ``rate`` is its mean.
     quick_start : {"approve", "deny"} or Admission, optional
         The treatment of Quick-Start requests by the router in front of this link: ``"approve"``,
         ``"deny"``, or ``{ threshold = 1.0, slot = "1 s", history = 2 }``. A path's first link has
@@ -214,13 +222,13 @@ class Link(Table):
         The router in front of this link, the path's first too, rules XCP flows: ``{}``. Every link
         on the way of an XCP flow needs it. Default: it takes no part.
     jitter : Jitter, optional
-        A delay on top of ``delay`` that varies, both ways.
+        A delay on top of ``delay`` that varies.
     outage : Outage, optional
         Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
     aggregation : Aggregation, optional
-        The rule by which packets wait for one another in the queue and leave in frames, both ways.
+        The rule by which packets wait for one another in the queue and leave in frames.
     ack_thinning : AckThinning, optional
-        Thinning of ACKs in front of the queue, both ways: ``{ every = 4 }`` lets every fourth pass.
+        Thinning of ACKs in front of the queue: ``{ every = 4 }`` lets every fourth pass.
     """
 
     rate: str
@@ -254,26 +262,26 @@ class GraphLink(Table):
     to_node : str
         The node it leads to. ``to`` in a file.
     rate : str (rate, such as "10 Mbit/s")
-        The rate, both ways.
+        The rate.
     delay : str (duration, such as "30 ms")
         The propagation delay, one way.
     queue : AnyQueue, optional
-        The queue, both ways. Default: drop-tail, one bandwidth-delay product on a dumbbell's
+        The queue. Default: drop-tail, one bandwidth-delay product on a path or a dumbbell's
         bottleneck, without limit elsewhere.
     loss : float, str, PeriodicLoss or BurstLoss, default 0.0
-        Packets that are lost after they were sent, both ways: a probability such as ``0.01`` or
-        ``"1 %"``, ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+        Packets that are lost after they were sent: a probability such as ``0.01`` or ``"1 %"``,
+        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reverse : Reverse, optional
         The keys that differ on the way back.
     reorder : Reorder, optional
-        Packets that others overtake, both ways.
+        Packets that others overtake.
     duplicate : float or str (percent), default 0.0
-        The probability that a packet arrives twice, both ways.
+        The probability that a packet arrives twice.
     corrupt : float or str (percent), default 0.0
-        The probability that a bit of a packet is flipped on the way, both ways: the host that it is
-        for discards it, as its checksum is wrong.
+        The probability that a bit of a packet is flipped on the way: the host that it is for
+        discards it, as its checksum is wrong.
     channel : Channel, optional
-        The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
+        The channel that takes the place of a constant rate; ``rate`` is its mean.
     quick_start : {"approve", "deny"} or Admission, optional
         The treatment of Quick-Start requests by the router in front of this link: ``"approve"``,
         ``"deny"``, or ``{ threshold = 1.0, slot = "1 s", history = 2 }``. A path's first link has
@@ -285,13 +293,13 @@ class GraphLink(Table):
         The router in front of this link, the path's first too, rules XCP flows: ``{}``. Every link
         on the way of an XCP flow needs it. Default: it takes no part.
     jitter : Jitter, optional
-        A delay on top of ``delay`` that varies, both ways.
+        A delay on top of ``delay`` that varies.
     outage : Outage, optional
         Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
     aggregation : Aggregation, optional
-        The rule by which packets wait for one another in the queue and leave in frames, both ways.
+        The rule by which packets wait for one another in the queue and leave in frames.
     ack_thinning : AckThinning, optional
-        Thinning of ACKs in front of the queue, both ways: ``{ every = 4 }`` lets every fourth pass.
+        Thinning of ACKs in front of the queue: ``{ every = 4 }`` lets every fourth pass.
     """
 
     name: str
@@ -343,31 +351,46 @@ class Path(Table):
     Attributes
     ----------
     rate : str (rate, such as "10 Mbit/s")
-        The rate of the link, both ways.
+        The rate of the link.
     rtt : str (duration, such as "30 ms")
         The round-trip time of an empty path: half of it is the delay of each way.
     buffer : str (limit, such as "50 packet"), optional
-        The most that waits in front of the link, drop-tail, both ways. Default: one bandwidth-delay
-        product.
+        The most that waits in front of the link, drop-tail. Default: one bandwidth-delay product.
     queue : AnyQueue, optional
-        The queue in the place of ``buffer``, both ways.
+        The queue. Default: drop-tail, one bandwidth-delay product on a path or a dumbbell's
+        bottleneck, without limit elsewhere.
     loss : float, str, PeriodicLoss or BurstLoss, default 0.0
-        Packets that are lost after they were sent, both ways: a probability such as ``0.01`` or
-        ``"1 %"``, ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
+        Packets that are lost after they were sent: a probability such as ``0.01`` or ``"1 %"``,
+        ``{ every = 1000 }``, or in bursts ``{ to_bad = 0.001, to_good = 0.2 }``.
     reorder : Reorder, optional
-        Packets that others overtake, both ways.
+        Packets that others overtake.
     channel : Channel, optional
-        The channel that takes the place of a constant rate, both ways; ``rate`` is its mean.
+        The channel that takes the place of a constant rate; ``rate`` is its mean.
     jitter : Jitter, optional
-        A delay on top of the round trip's halves that varies, both ways.
+        A delay on top of ``delay`` that varies.
     outage : Outage, optional
         Outages, in which it is off by turns: ``{ on = "10 s", off = "1 s" }``.
     aggregation : Aggregation, optional
-        The rule by which packets wait for one another in the queue and leave in frames, both ways.
+        The rule by which packets wait for one another in the queue and leave in frames.
     ack_thinning : AckThinning, optional
-        Thinning of ACKs in front of the queue, both ways: ``{ every = 4 }`` lets every fourth pass.
+        Thinning of ACKs in front of the queue: ``{ every = 4 }`` lets every fourth pass.
     reverse : Reverse, optional
         The keys that differ on the way back, all but ``delay``.
+    corrupt : float or str (percent), default 0.0
+        The probability that a bit of a packet is flipped on the way: the host that it is for
+        discards it, as its checksum is wrong.
+    duplicate : float or str (percent), default 0.0
+        The probability that a packet arrives twice.
+    quick_start : {"approve", "deny"} or Admission, optional
+        The treatment of Quick-Start requests by the router in front of this link: ``"approve"``,
+        ``"deny"``, or ``{ threshold = 1.0, slot = "1 s", history = 2 }``. A path's first link has
+        no router in front. Default: it takes no part, and requests fail.
+    rcp : RcpRouter, optional
+        The router in front of this link, the path's first too, offers RCP flows a rate: ``{}``.
+        Every link on the way of an RCP flow needs it. Default: it takes no part.
+    xcp : XcpRouter, optional
+        The router in front of this link, the path's first too, rules XCP flows: ``{}``. Every link
+        on the way of an XCP flow needs it. Default: it takes no part.
     """
 
     KIND: ClassVar[str | None] = "path"
@@ -384,6 +407,11 @@ class Path(Table):
     aggregation: Aggregation | None = key(default=None, read=read_aggregation)
     ack_thinning: AckThinning | None = key(default=None, read=AckThinning.from_table)
     reverse: Reverse | None = key(default=None, read=Reverse.from_table)
+    corrupt: float | str = 0.0
+    duplicate: float | str = 0.0
+    quick_start: Router | None = key(default=None, read=read_router)
+    rcp: RcpRouter | None = key(default=None, read=RcpRouter.from_table)
+    xcp: XcpRouter | None = key(default=None, read=XcpRouter.from_table)
 
 
 @dataclass(frozen=True)

@@ -268,7 +268,7 @@ class Jobs:
                 raise _CancelledError
             reached_s = min(time.monotonic() - began, job.duration_s)
             some = any(
-                len(table) for table in (run.flow_samples, run.link_samples, run.flow_events)
+                len(run.table(name)) for name in ("flow_samples", "link_samples", "flow_events")
             )
             tell(reached_s=reached_s, part=_core.answer_of(run) if some else None)
 

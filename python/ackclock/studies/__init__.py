@@ -1,11 +1,10 @@
-"""Published studies that can be run again, each in a folder of its own.
+"""Published studies that can be run again: those of installed packages, and what they share.
 
-A study joins by adding a folder with a ``STUDY`` and one line here.
+A package brings a study by an entry point of the group ``ackclock.studies``: the study's key, and
+the module whose ``STUDY`` it is.
 """
 
 from __future__ import annotations
-
-from importlib import import_module
 
 from ackclock.base.claims import (
     Claim,
@@ -15,19 +14,9 @@ from ackclock.base.claims import (
     Study,
     Verdict,
 )
-
-#: The folders with a study.
-KEYS = (
-    "altman1997",
-    "aqm",
-    "biswas2010",
-    "laws",
-    "response",
-    "scharf2008",
-    "tambuwal2018",
-    "watanabe2013",
-)
-
-STUDIES: dict[str, Study] = {key: import_module(f"{__name__}.{key}").STUDY for key in KEYS}
+from ackclock.base.entries import Entries
 
 __all__ = ["STUDIES", "Claim", "ClaimResult", "Observation", "Predicate", "Study", "Verdict"]
+
+STUDIES = Entries("ackclock.studies", "study", Study)
+"""The studies that are installed."""

@@ -16,17 +16,20 @@ from ackclock.base.citing import bibtex
 from ackclock.base.errors import BadInput
 from ackclock.base.nearest import nearest
 from ackclock.base.shown import seconds_of, span
-from ackclock.base.words import Substrate
+from ackclock.base.words import Substrate, number_of
 from ackclock.runs import api, identity
-from ackclock.runs.senders import notes_on, senders_of
+from ackclock.runs.senders import Sender, difference, notes_on, senders_of
 from ackclock.scenario.scenario import Scenario
-from ackclock.suites import suite_of
+from ackclock.suites import SUITES
 from ackclock.suites.framework.case import Case, Outcome, Suite
 from ackclock.suites.framework.cells import LIVE, Cell, cells_of, outcomes_of
 from ackclock.suites.framework.kept import Kept
 from ackclock.suites.framework.live import live_cells, not_live
 
 __all__ = ["SuiteResult", "run_suite"]
+
+#: The most cases that a line names; of more it has the number.
+_NAMED_CASES = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,12 +82,22 @@ class SuiteResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The parts in which senders and baselines differ although nobody asked for it."""
+        """The parts in which senders and baselines differ although nobody asked, and the cases."""
         if self.suite.subject == "queue":
             return ()
-        scenarios = self.scenarios.values()
-        senders = chain.from_iterable(senders_of(each.to_json()) for each in scenarios)
-        return tuple(notes_on(list(senders)))
+        by_case: dict[str, list[Sender]] = {}
+        for (case, _), scenario in self.scenarios.items():
+            by_case.setdefault(case, []).extend(senders_of(scenario.to_json()))
+        apart = [case for case, senders in by_case.items() if difference(senders)]
+        everyone = list(chain.from_iterable(by_case.values()))
+        notes = [note for note in notes_on(everyone) if note != difference(everyone)]
+        told = difference([sender for case in apart for sender in by_case[case]])
+        if told is None:
+            return tuple(notes)
+        if len(apart) == len(by_case):
+            return (told, *notes)
+        where = ", ".join(apart) if len(apart) <= _NAMED_CASES else f"{len(apart)} cases"
+        return (f"in {where} of {number_of(len(by_case), 'case')} {told}", *notes)
 
     def cell(self, case: str, variant: str) -> Cell:
         """Return the cell of a case and a sender, by their names."""
@@ -154,12 +167,21 @@ class SuiteResult:
 
     def bibtex(self) -> str:
         """Return an entry by which the results can be cited."""
-        quick = ", quick" if self.quick and self.suite.key != "quick" else ""
+        parts = [f"Suite {self.suite.key}"]
+        if self.quick and self.suite.key != "quick":
+            parts.append("quick")
+        whole = len(self.suite.cases(self.quick))
+        if len(self.cases) < whole:
+            named = [case.key for case in self.cases]
+            few = ", ".join(named) if len(named) <= _NAMED_CASES else len(named)
+            parts.append(f"{few} of its {number_of(whole, 'case')}")
+        if self.seeds is not None:
+            parts.append(number_of(self.seeds, "seed"))
         laws = ", ".join(f"{law}={source}" for law, source in sorted(self.law_sources.items()))
         linux = f"Linux {self.kernel}" if self.kernel else ""
         return bibtex(
             f"suite-{self.suite.key}",
-            f"Suite {self.suite.key}{quick}: {', '.join(self.variants)}",
+            f"{', '.join(parts)}: {', '.join(self.variants)}",
             self.digest,
             how=", ".join(part for part in (linux, laws and f"laws {laws}") if part),
             note="Made by \\texttt{ackclock suite}",
@@ -189,7 +211,7 @@ def run_suite(
     Parameters
     ----------
     name
-        The suite, such as ``quick``: one of ``ackclock.suites.KEYS``.
+        The suite, such as ``quick``: one that is installed.
     variants
         The senders, or what else the suite judges.
     cases
@@ -224,7 +246,9 @@ def run_suite(
     BadInput
         No such suite or case, a sender that there is not, or senders of which no case takes any.
     """
-    suite = suite_of(name)
+    suite = SUITES.get(name)
+    files = identity.own_sources([SUITES.file(name)])
+    sources = identity.digest(file.read_text(encoding="utf-8") for file in files)
     tell = told or _say_nothing
     _expect_places(on)
     senders = _senders(variants)
@@ -237,11 +261,11 @@ def run_suite(
             tell(f"{', '.join(looking)}: live senders are refused: they publish no variables")
         tell(_live_time(suite, senders, chosen))
     at = progress or _say_nothing
-    kept = Kept(keep)
+    kept = Kept(keep, sources)
     cells: list[Cell] = []
     firsts: dict[tuple[str, str], Scenario] = {}
     kernel = os.uname().release if "live" in on else ""
-    decided = [_core.version(), identity.readers_id()]
+    decided = [_core.version(), identity.readers_id(), sources]
     ran: Ran = {}
     last = {case.build: n for n, case in enumerate(chosen)}
     for n, case in enumerate(chosen):

@@ -12,6 +12,7 @@ import pytest
 import ackclock as ac
 from ackclock.base.claims import Claim, Observation, Predicate, decide, plain
 from ackclock.base.estimates import estimate, t_975
+from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.simulation import BrokenRunError, check_conservation
 from ackclock.studies.framework.stats import autocorrelation
 from ackclock.studies.framework.study import budget
@@ -194,3 +195,17 @@ def test_a_number_near_its_bound_is_shown_with_the_digits_that_tell_them_apart()
     assert above.judge([2.0, 1.0]).summary() == "1 of 2; worst 1 (1)"
     # Percents: 10.04 of at most 10.
     assert predicate(0.1).judge([0.1004]).summary() == "10.04 %"
+
+
+@pytest.mark.parametrize(
+    ("call", "imported", "shown"),
+    [
+        ("figures.rates(traces, 0.1)", "from mine import figures", "figures.rates(traces, 0.1)"),
+        ("pages.figures.times(t)", "from mine.pages import figures", "figures.times(t)"),
+    ],
+)
+def test_a_figure_is_drawn_again_by_lines_of_its_module(
+    call: str, imported: str, shown: str
+) -> None:
+    code = FigureSpec(lambda _: pytest.fail("not drawn"), (), ("t",), call).code("mine")
+    assert (code.module, code.call) == (imported, shown)

@@ -102,7 +102,7 @@ from pathlib import Path
 from rich.console import Console
 from ackclock.plots.style import Rendered
 from ackclock.studies.framework import page
-from ackclock.studies.response import scenarios, study
+from ackclock_studies.response import scenarios, study
 page.rendered = lambda *_, **__: Rendered("", "", b"", b"")
 scenarios.Plan.periods = (100, 300, 1_000)
 scenarios.Plan.random_periods = (100,)

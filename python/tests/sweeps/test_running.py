@@ -301,6 +301,14 @@ def test_a_damaged_file_of_a_store_is_told_by_its_name(
         ),
         (lambda found: found.plot("cdf", value="goodput_bps", x="rtt_s"), "plot: `cdf` has no `x`"),
         (
+            lambda found: found.plot("cdf", value="goodput_bps", by="rtt"),
+            "plot: `flow.a.variant` has 2 values, which would be brought together; choose one",
+        ),
+        (
+            lambda found: found.plot("cdf", value="goodput_bps", over=["rtt"]),
+            "plot: `flow.a.variant` has 2 values, which would be brought together; choose one",
+        ),
+        (
             lambda found: found.plot(value="goodput_bps", x="rtt_s", factor=float("nan")),
             "plot: factor: nan, expected a finite number",
         ),
@@ -311,7 +319,7 @@ def test_a_damaged_file_of_a_store_is_told_by_its_name(
             "sql: Permission Error: Cannot access file",
         ),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_a_question_that_has_no_answer_is_told_in_a_line(
     asked: SweepResults, ask: Callable[[SweepResults], object], words: str
@@ -383,10 +391,13 @@ def test_the_command_sweeps_and_answers(
         "goodput_bps",
         "--by",
         "rtt",
+        "--over",
+        "flow.a.variant",
         "--out",
         "x.svg",
     )
-    assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg")
+    figure = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert figure.startswith("<svg")
     sender = "flow.a.variant"
     ran("results", "store", "--pivot", sender, "rtt", "goodput_bps", "--out", "x.tex")
     lines = (tmp_path / "x.tex").read_text(encoding="utf-8").splitlines()

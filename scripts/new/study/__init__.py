@@ -8,6 +8,7 @@ FIGURES = {"utilisation": "TODO the figure of the paper"}
 
 
 STUDY = listed(
+    __name__,
     key="probe",
     title="TODO the title of the study",
     citation="TODO authors, title, conference or journal, year.",

@@ -9,7 +9,7 @@ import polars as pl
 
 from ackclock.base.estimates import estimate
 from ackclock.studies.framework.study import ByName
-from ackclock.studies.probe.scenarios import Plan
+from ackclock_studies.probe.scenarios import Plan
 
 
 class Results(ByName[Plan]):

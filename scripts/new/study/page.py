@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ackclock.report.page import Page, Prose, Section
 from ackclock.studies.framework.page import PageContext
-from ackclock.studies.probe.analysis import Results
+from ackclock_studies.probe.analysis import Results
 
 
 def build(results: Results, context: PageContext[Results]) -> Page:

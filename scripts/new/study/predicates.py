@@ -8,8 +8,8 @@ from __future__ import annotations
 import polars as pl
 
 from ackclock.base.claims import Claim, Observation, Predicate
-from ackclock.studies.probe.analysis import Results
-from ackclock.studies.probe.published import UTILISATION
+from ackclock_studies.probe.analysis import Results
+from ackclock_studies.probe.published import UTILISATION
 
 LIMIT = 0.03
 

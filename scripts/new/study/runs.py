@@ -8,7 +8,7 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import Tables, simulated
-from ackclock.studies.probe.scenarios import Plan, Setting
+from ackclock_studies.probe.scenarios import Plan, Setting
 
 
 def parts(plan: Plan, threads: int | None) -> list[Part]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
-from ackclock.studies.probe import figures
-from ackclock.studies.probe.analysis import Results, analyse
-from ackclock.studies.probe.page import build
-from ackclock.studies.probe.predicates import CLAIMS
-from ackclock.studies.probe.runs import parts
-from ackclock.studies.probe.scenarios import Plan
+from ackclock_studies.probe import STUDY, figures
+from ackclock_studies.probe.analysis import Results, analyse
+from ackclock_studies.probe.page import build
+from ackclock_studies.probe.predicates import CLAIMS
+from ackclock_studies.probe.runs import parts
+from ackclock_studies.probe.scenarios import Plan
 
 FIGURES: Mapping[str, FigureSpec[Results]] = {
     "utilisation": FigureSpec(
@@ -25,8 +24,7 @@ FIGURES: Mapping[str, FigureSpec[Results]] = {
 
 
 DEFINITION = Definition(
-    key="probe",
-    folder=Path(__file__).parent,
+    study=STUDY,
     plan=lambda quick: Plan(quick=quick),
     parts=parts,
     analyse=analyse,

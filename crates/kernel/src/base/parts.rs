@@ -1,8 +1,8 @@
 //! The parts of a sender's name that a law in the kernel takes beside its growth, as `bpf/idle.h` reads them.
 
-use ackclock_tcp::idle::IdleChoice;
-use ackclock_tcp::words::Choice as _;
-use ackclock_tcp::{SynLossChoice, WindowChoice};
+use ackclock_laws::idle::IdleChoice;
+use ackclock_laws::start::{SynLossChoice, WindowChoice};
+use ackclock_laws::words::Choice as _;
 use ackclock_units::{Duration, Mss};
 
 /// The first window, in segments, of Linux.

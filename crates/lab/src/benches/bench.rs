@@ -134,7 +134,7 @@ fn check_flows(run: &Run, row: &LinkRow) -> Result<(), SweepError> {
     }
     // Of the transmissions of a segment that was read, one at least was not dropped; so every drop
     // is one of a segment sent again, or of a segment not read yet, or of a handshake.
-    let unread = (sent - again).saturating_sub(read / MSS_BYTES);
+    let unread = sent.saturating_sub(again).saturating_sub(read / MSS_BYTES);
     if row.dropped_packets > again + unread + 2 * run.flows.len() as u64 {
         return wrong(format!("{} packets dropped, {again} sent again", row.dropped_packets));
     }

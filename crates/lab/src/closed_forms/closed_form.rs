@@ -4,13 +4,14 @@
 //! known: one Tahoe connection beside exogenous traffic (Altman et al., 1997); flows that losses rule (the response
 //! functions of Reno and CUBIC, and PFTK); one transfer of known size over an idle path (slow start, Quick-Start).
 
+use ackclock_laws::growth::Model;
+use ackclock_laws::start::JumpChoice;
 use ackclock_net::{Behaviour, Loss, PeriodicLoss, QueueUnit, QuickStartConfig};
 use ackclock_packet::{HEADERS, QuickStartRate};
 use ackclock_results::{Columns, Table, Tables};
 use ackclock_sim::run::paths::{FlowPath, PathLink, flow_paths};
 use ackclock_sim::scenario::{Application, CrossKind, Direction, Scenario};
-use ackclock_tcp::growth::Model;
-use ackclock_tcp::{JumpChoice, Pacing};
+use ackclock_tcp::Pacing;
 use ackclock_theory::altman::{self, Parameters, Path};
 use ackclock_theory::transfer::{self, Transfer};
 use ackclock_theory::{InvalidParameter, cubic, pftk, reno};
@@ -88,10 +89,10 @@ impl Theory {
         let flows = || self.flows.iter();
         let empty = Tables::empty().flows;
         let mut columns = Columns::default();
-        for field in empty.batch.schema_ref().fields() {
-            let name = field.name();
+        for (field, about) in empty.batch.schema_ref().fields().iter().zip(&empty.about) {
+            let name = *about;
             let number = |of: fn(&Prediction) -> Option<f64>| flows().map(of);
-            columns = match &**name {
+            columns = match about.name {
                 "measure" => columns.text(name, flows().map(|_| "run")),
                 "flow" => columns.text(name, flows().map(|flow| &*flow.flow)),
                 "variant" => columns.text(name, flows().map(|flow| &*flow.variant)),
@@ -169,15 +170,8 @@ fn refuse_what_no_form_knows(scenario: &Scenario, flows: &[FlowPath]) -> Result<
             return Err(refuse(&format!("{key}.app"), message));
         }
         for link in flow.there.iter().chain(&flow.back) {
-            if link.rate.is_none() {
-                let message = format!("no closed form has the channel of link `{}`", link.name);
-                return Err(refuse("topology", &message));
-            }
-            if link.is_impaired {
-                let message = format!(
-                    "no closed form has the reordered, duplicated or corrupted packets of link `{}`",
-                    link.name
-                );
+            if let Some(part) = link.varies_by {
+                let message = format!("no closed form has the `{part}` of link `{}`", link.name);
                 return Err(refuse("topology", &message));
             }
         }

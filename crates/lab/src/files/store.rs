@@ -31,22 +31,6 @@ const ZSTD_LEVEL: i32 = 3;
 /// does come twice takes a third of the time of writing, and next to nothing is gained.
 const OF_EVENTS: [&str; 3] = ["connections", "objects", "pages"];
 
-/// The files of a run, by their names: those of its tables, and those that runs of some kinds have alone.
-const TABLES: [&str; 13] = [
-    "flows",
-    "links",
-    "sources",
-    "crossings",
-    "objects",
-    "connections",
-    "pages",
-    "videos",
-    "quick_start",
-    "flow_events",
-    "flow_samples",
-    "law_samples",
-    "link_samples",
-];
 const SCENARIOS: &str = "scenarios.parquet";
 const LIVE: &str = "live.json";
 const THEORY: &str = "theory.json";
@@ -83,7 +67,8 @@ pub fn read_table(path: &Path, columns: Option<&[String]>) -> Result<RecordBatch
 /// # Errors
 /// Where a file is to be there is a folder.
 pub fn expect_tables(place: &Place) -> Result<(), WriteError> {
-    let names: Vec<String> = TABLES.iter().map(|table| format!("{table}.parquet")).collect();
+    let names: Vec<String> =
+        Tables::ROWS.iter().map(|(table, _)| format!("{table}.parquet")).collect();
     place.expect(names.iter().map(|name| &**name).chain([SCENARIOS, LIVE, THEORY]))
 }
 

@@ -6,9 +6,9 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use ackclock_laws::growth::registered_laws;
 use ackclock_live::read_own;
 use ackclock_sim::{Engine, LoadSearch, Meter, Scenario};
-use ackclock_tcp::growth::registered_laws;
 use ackclock_writer::{WriteError, write_file};
 use serde::{Deserialize, Serialize};
 
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_rate_of_a_law_of_ones_own_is_searched_for_again() {
         let scratch = Scratch::new("load-own");
-        let reno = || Box::new(ackclock_tcp::growth::Reno::default()) as Box<dyn Growth>;
+        let reno = || Box::new(ackclock_laws::growth::Reno::default()) as Box<dyn Growth>;
         crate::register_law("loadown", reno).unwrap();
         let text = to_json(&scenario("0.5")).replace("newreno", "loadown");
         let asked = from_json(&text).unwrap();

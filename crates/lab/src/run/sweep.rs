@@ -6,10 +6,10 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use ackclock_laws::growth::LawFailed;
 use ackclock_results::check_conservation;
 use ackclock_sim::checks::budget::bytes_in_words;
 use ackclock_sim::{Budget, Engine, Estimate, Meter, Run, Scenario, ScenarioError};
-use ackclock_tcp::growth::LawFailed;
 use ackclock_writer::WriteError;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};

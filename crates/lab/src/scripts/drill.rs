@@ -8,8 +8,8 @@ use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use ackclock_laws::Profile;
 use ackclock_script::{Comments, EndpointStack, Meaning, Outcome, Settings, Span, Stack};
-use ackclock_tcp::Profile;
 use ackclock_writer::Place;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;

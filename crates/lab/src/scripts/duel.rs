@@ -7,9 +7,9 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
+use ackclock_laws::Profile;
 use ackclock_script::duel::{Answer, Case, Difference, grid, play, random};
 use ackclock_script::{EndpointStack, Fields};
-use ackclock_tcp::Profile;
 use ackclock_units::Duration;
 use ackclock_writer::Place;
 use serde::Serialize;

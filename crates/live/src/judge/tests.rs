@@ -1,8 +1,8 @@
 //! These tests need a network namespace and `/dev/net/tun`; without them they say so and pass.
 
+use ackclock_laws::Profile;
 use ackclock_script::duel::{grid, play};
 use ackclock_script::{EndpointStack, Fields, Settings, parse};
-use ackclock_tcp::Profile;
 
 use super::*;
 

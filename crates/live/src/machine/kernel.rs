@@ -3,15 +3,15 @@
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
 
+use ackclock_laws::growth::laws_of_linux;
+use ackclock_laws::start::JumpChoice;
+use ackclock_laws::words::Choice as _;
 use ackclock_packet::QuickStartRate;
 use ackclock_sim::ScenarioError;
 use ackclock_sim::scenario::{
     EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec, RledbatSpec};
-use ackclock_tcp::growth::laws_of_linux;
-use ackclock_tcp::start::JumpChoice;
-use ackclock_tcp::words::Choice as _;
 use ackclock_tcp::{Config, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, Profile, TcpSpec};
 use ackclock_units::{Bytes, Duration};
 

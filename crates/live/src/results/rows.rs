@@ -334,7 +334,7 @@ fn with_own_ends(mut row: FlowRow, flow: usize, between: &Between<'_>) -> FlowRo
         let by_now =
             |at: Option<Instant>| at.filter(|at| *at <= between.until).map(Instant::as_secs_f64);
         row = FlowRow {
-            segments_sent: count(|s| s.segments_sent),
+            segments_sent: count(SenderStats::data_segments),
             segments_retransmitted: count(|s| s.segments_retransmitted),
             timeouts: count(|s| s.timeouts),
             congestion_events: count(|s| s.congestion_events),

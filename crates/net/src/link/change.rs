@@ -70,6 +70,9 @@ impl Link {
         if self.wire.channel.is_some() {
             return None;
         }
+        if let Some(passable) = &mut self.passable {
+            passable.set_rate(now, rate);
+        }
         let before = self.wire.rate;
         let Queue::Scheduled(queue) = &mut self.queue else {
             debug_assert!(false, "a FIFO without departure events has promised when packets leave");

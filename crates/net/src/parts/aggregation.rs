@@ -10,6 +10,7 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Instant, Rate, read_by_kind};
 
 use crate::check::Refusal;
+use crate::parts::contract::Part;
 use contract::Described;
 
 pub use contract::Frame;
@@ -28,17 +29,19 @@ macro_rules! aggregations {
             )*
         }
 
-        impl AggregationConfig {
-            /// Checks the settings.
-            ///
-            /// # Errors
-            /// The first key that is wrong, and why.
-            pub fn check(&self) -> Result<(), Refusal> {
+        impl Part for AggregationConfig {
+            fn check(&self, _: Rate) -> Result<(), Refusal> {
                 match self {
                     $(Self::$Kind(settings) => <$Kind as Described>::check(settings),)*
                 }
             }
 
+            fn waits_for_others(&self) -> bool {
+                true
+            }
+        }
+
+        impl AggregationConfig {
             /// The aggregation of checked settings, which draws from `random`.
             pub fn aggregation(&self, random: Stream) -> Aggregation {
                 match self {

@@ -13,6 +13,7 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate, read_by_kind};
 
 use crate::check::Refusal;
+use crate::parts::contract::Part;
 use contract::Described;
 
 /// The table of channels: each is a file of this folder, and its type there.
@@ -29,14 +30,20 @@ macro_rules! channels {
             )*
         }
 
-        impl ChannelConfig {
-            /// The number of 8-byte entries that it draws in advance for a link of `rate`.
-            pub fn entries(&self, rate: Rate) -> f64 {
+        impl Part for ChannelConfig {
+            // With any draws.
+            fn check(&self, rate: Rate) -> Result<(), Refusal> {
+                self.channel(rate, Stream::new(0, "check")).map(drop)
+            }
+
+            fn entries(&self, rate: Rate) -> f64 {
                 match self {
                     $(Self::$Kind(settings) => <$Kind as Described>::entries(settings, rate),)*
                 }
             }
+        }
 
+        impl ChannelConfig {
             /// The channel in place of a constant `rate`, which draws from `random`.
             ///
             /// # Errors

@@ -1,12 +1,13 @@
 //! Impairments besides loss: some packets are held back, doubled, or a bit of them is flipped.
 
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Refusal, check_share, check_time};
 use crate::fate::Fate;
+use crate::parts::contract::Part;
 use crate::parts::jitter::{Jitter, JitterConfig};
 
 /// The frequencies of impairments on a link.
@@ -46,14 +47,53 @@ pub struct Reorder {
     pub delay: Duration,
 }
 
-impl Reorder {
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first key that is wrong, and why.
-    pub fn check(&self) -> Result<(), Refusal> {
+impl Part for Reorder {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
         check_share("share", self.share)?;
         if self.share > 0.0 { check_time("delay", self.delay) } else { Ok(()) }
+    }
+
+    fn keeps_times(&self) -> bool {
+        self.share <= 0.0
+    }
+}
+
+/// The probability that a packet arrives twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Duplicate(
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
+    pub f64,
+);
+
+impl Part for Duplicate {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
+        check_share("", self.0)
+    }
+
+    fn keeps_times(&self) -> bool {
+        self.0 <= 0.0
+    }
+}
+
+/// The probability that a bit of a packet is flipped on the way: the host that it is for discards it, as its checksum
+/// is wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Corrupt(
+    #[serde(deserialize_with = "ackclock_units::share::read")]
+    #[schemars(with = "ackclock_units::share::Share")]
+    pub f64,
+);
+
+impl Part for Corrupt {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
+        check_share("", self.0)
+    }
+
+    fn keeps_times(&self) -> bool {
+        self.0 <= 0.0
     }
 }
 
@@ -80,6 +120,11 @@ pub struct Impairments {
 }
 
 impl Impairments {
+    /// The settings.
+    pub(crate) const fn config(&self) -> &ImpairmentConfig {
+        &self.config
+    }
+
     /// The impairments of `config`; `stream` makes the random stream of the one that it is told.
     pub fn new(config: ImpairmentConfig, stream: impl Fn(&str) -> Stream) -> Self {
         let jitter = config.jitter.as_ref().map(|jitter| Jitter::new(jitter, stream("jitter")));

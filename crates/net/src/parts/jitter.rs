@@ -7,9 +7,10 @@
 mod contract;
 
 use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Instant, read_by_kind};
+use ackclock_units::{Duration, Instant, Rate, read_by_kind};
 
 use crate::check::Refusal;
+use crate::parts::contract::Part;
 use contract::Described;
 
 /// The table of kinds: each is a file of this folder, and its type there.
@@ -26,17 +27,15 @@ macro_rules! jitters {
             )*
         }
 
-        impl JitterConfig {
-            /// Checks the settings.
-            ///
-            /// # Errors
-            /// The first key that is wrong, and why.
-            pub fn check(&self) -> Result<(), Refusal> {
+        impl Part for JitterConfig {
+            fn check(&self, _: Rate) -> Result<(), Refusal> {
                 match self {
                     $(Self::$Kind(settings) => <$Kind as Described>::check(settings),)*
                 }
             }
+        }
 
+        impl JitterConfig {
             /// True if packets may overtake one another.
             pub fn reorders(&self) -> bool {
                 match self {

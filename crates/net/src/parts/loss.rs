@@ -1,10 +1,12 @@
 //! Losses on a link, after a packet was sent.
 
+use ackclock_units::Rate;
 use ackclock_units::random::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Refusal, check_share, refuse};
+use crate::parts::contract::Part;
 
 /// Packets that a link loses after they were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -82,12 +84,10 @@ impl Loss {
     pub fn is_none(&self) -> bool {
         *self == Self::NONE
     }
+}
 
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first key that is wrong, and why; the key is empty if it is the value itself.
-    pub fn check(&self) -> Result<(), Refusal> {
+impl Part for Loss {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
         match self {
             Self::Random(share) => check_share("", *share),
             Self::Periodic(PeriodicLoss { every: 0, .. }) => {
@@ -104,6 +104,11 @@ impl Loss {
                 check_share("in_good", *in_good)
             }
         }
+    }
+
+    // A link draws its losses from a stream of its own, and its settings may change.
+    fn keeps_times(&self) -> bool {
+        true
     }
 }
 

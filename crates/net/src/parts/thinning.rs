@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ack::Ack;
 use crate::check::{Refusal, check_time, refuse};
 use crate::packet::Packet;
+use crate::parts::contract::Part;
 
 /// Thinning of ACKs in front of a link's queue. Of the pure ACKs of a flow that say nothing but a higher number every n-th
 /// passes; data and all that tells the sender something else, as SACK blocks, duplicates or another ECN echo, pass.
@@ -32,16 +33,16 @@ impl Default for AckThinning {
     }
 }
 
-impl AckThinning {
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first key that is wrong, and why.
-    pub fn check(&self) -> Result<(), Refusal> {
+impl Part for AckThinning {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
         if self.every < 2 {
             return refuse("every", "expected at least 2; with 1 every ACK passes");
         }
         self.within.map_or(Ok(()), |within| check_time("within", within))
+    }
+
+    fn waits_for_others(&self) -> bool {
+        true
     }
 }
 

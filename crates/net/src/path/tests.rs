@@ -3,8 +3,8 @@ use ackclock_units::{Duration, Rate};
 
 use super::*;
 use crate::{
-    AccessLineConfig, Discipline, ImpairmentConfig, Impairments, LinkConfig, LinkParts, Loss,
-    PacketId, PacketKind, QueueLimit, QueueUnit, Reorder,
+    AccessLineConfig, Discipline, ImpairmentConfig, Impairments, Installed, LinkConfig, LinkParts,
+    Loss, PacketId, PacketKind, QueueLimit, QueueUnit, Reorder,
 };
 
 /// A packet of nothing but its number and its size.
@@ -181,7 +181,8 @@ fn what_befalls_packets_is_drawn_and_told() {
     let impaired = |impairments: ImpairmentConfig| {
         let impairments = Impairments::new(impairments, |what| Stream::new(1, what));
         let parts = LinkParts::new(config(Discipline::FIFO), Stream::new(1, "link"));
-        let link = Link::new(LinkParts { impairments: Some(impairments), ..parts });
+        let installed = Installed { impairments: Some(impairments), ..Installed::default() };
+        let link = Link::new(LinkParts { installed, ..parts });
         let mut path = Path::new(vec![link]);
         path.add_end(vec![Step::Link(0)], 0);
         path.send(at(0), 0, parcel(1, 1000));

@@ -83,6 +83,11 @@ pub trait Described: Queueing + Clone + Debug + Sized {
         false
     }
 
+    /// The most that passes in the long run, at a discipline that drops what exceeds a rate.
+    fn passes(_: &Self::Settings) -> Option<Rate> {
+        None
+    }
+
     /// True if packets have no DSCP any more behind it.
     fn washes(_: &Self::Settings) -> bool {
         false

@@ -164,6 +164,11 @@ impl Described for Policer {
         config.marks
     }
 
+    /// Yellow packets pass, too, so that two rates let the peak pass.
+    fn passes(config: &PolicerConfig) -> Option<Rate> {
+        config.peak.or(config.rate)
+    }
+
     fn check(config: &PolicerConfig) -> Result<(), Refusal> {
         // Without a rate of its own, a burst in time is known only in front of its link.
         config.rate.map_or(Ok(()), |rate| meter(config, rate).map(drop))

@@ -1,6 +1,7 @@
 use ackclock_sim::records::{FlowSamples, LinkSamples, Objects};
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int32Type};
 
 use super::*;
 
@@ -118,7 +119,8 @@ fn cells_keep_their_own_names() {
 #[test]
 fn an_empty_run_has_every_column() {
     let tables = Tables::of_run(&Run::default());
-    let columns: Vec<usize> = tables.all().map(|table| table.batch.num_columns()).into();
+    let columns: Vec<usize> =
+        tables.all().into_iter().map(|table| table.batch.num_columns()).collect();
     assert_eq!(columns, [25, 21, 7, 6, 7, 16, 11, 14, 10, 6, 11, 5, 9]);
     assert_eq!(Tables::of_cells(&[]).flows.batch.num_columns(), 26);
 }

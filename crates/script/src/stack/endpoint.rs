@@ -307,7 +307,7 @@ impl Stack for EndpointStack {
             reordering: Some(i64::from(tally.reordering)),
             reord_seen: Some(i64::from(tally.reorderings)),
             total_retrans: whole(stats.segments_retransmitted),
-            data_segs_out: whole(stats.segments_sent),
+            data_segs_out: whole(stats.data_segments()),
             bytes_acked: whole(sender.acked().get()),
             notsent_bytes: whole(sender.unsent().get()),
             snd_wnd: whole(sender.peer_window().get()),

@@ -2,10 +2,9 @@
 
 use std::str::FromStr;
 
-use ackclock_tcp::start::SlowStartChoice;
+use ackclock_laws::start::{SlowStartChoice, WindowChoice};
 use ackclock_tcp::{
     Autotune, Config, DelayedAck, EcnEcho, EcnMode, Endpoint, Nagle, Pacing, Profile, Variant,
-    WindowChoice,
 };
 use ackclock_units::{Bytes, Duration, Mss};
 

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
 use ackclock_net::{
-    Arrival, Discipline, ImpairmentConfig, Impairments, Link, LinkConfig, LinkParts, Loss, Packet,
-    PacketId, PacketKind, QueueLimit, QueueUnit, Reorder, Verdict,
+    Arrival, Discipline, ImpairmentConfig, Impairments, Installed, Link, LinkConfig, LinkParts,
+    Loss, Packet, PacketId, PacketKind, QueueLimit, QueueUnit, Reorder, Verdict,
 };
 use ackclock_packet::Ecn;
 use ackclock_tcp::{Failure, State};
@@ -360,8 +360,7 @@ fn link(way: &Way, seed: u64, n: usize) -> Link {
         jitter: None,
     };
     let stream = |what: &str| Stream::new(seed, &format!("link {n} {what}"));
-    Link::new(LinkParts {
-        impairments: Some(Impairments::new(impairments, stream)),
-        ..LinkParts::new(config, stream("loss"))
-    })
+    let impairments = Some(Impairments::new(impairments, stream));
+    let installed = Installed { impairments, ..Installed::default() };
+    Link::new(LinkParts { installed, ..LinkParts::new(config, stream("loss")) })
 }

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 
-use ackclock_net::{ChannelConfig, Discipline, QueueUnit};
-use ackclock_units::{Bytes, Duration, Rate};
+use ackclock_net::{Discipline, QueueUnit};
+use ackclock_units::{Bytes, Duration};
 
 use crate::error::ScenarioError;
 use crate::layout::topology::{Layout, flow_entries};
@@ -395,11 +395,11 @@ fn take(pools: &mut BTreeMap<usize, f64>, way: &[usize], most: &[f64], bytes: f6
 
 /// The opportunities that are drawn of a link, both ways.
 fn opportunities(link: &LinkSpec) -> f64 {
-    let of = |channel: Option<&ChannelConfig>, rate: Rate| {
-        channel.map_or(0.0, |channel| channel.entries(rate))
-    };
+    let mut drawn = 0.0;
+    link.each_part(&mut |_, part| drawn += part.entries(link.rate));
     let back = link.back();
-    of(link.channel.as_ref(), link.rate) + of(back.channel.as_ref(), back.rate)
+    back.each_part(&mut |_, part| drawn += part.entries(back.rate));
+    drawn
 }
 
 /// The memory of the queues of a link that has several.

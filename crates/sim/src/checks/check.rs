@@ -9,13 +9,9 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
-use ackclock_net::{
-    AckThinning, AggregationConfig, ChannelConfig, Discipline, JitterConfig, QuickStartSpec,
-    Reorder,
-};
-use ackclock_tcp::growth::{AnyGrowth, Growth};
-use ackclock_units::random::Stream;
-use ackclock_units::{Duration, Rate, check_line};
+use ackclock_laws::growth::{AnyGrowth, Growth};
+use ackclock_net::Discipline;
+use ackclock_units::{Duration, check_line};
 
 use crate::checks::budget::{Budget, Estimate};
 use crate::error::ScenarioError;
@@ -26,7 +22,7 @@ use crate::scenario::{
 };
 use crate::traffic::cross::source_name;
 
-use rules::{Result, check_asks, check_given, check_named, check_part, check_share, refuse};
+use rules::{Result, check_asks, check_named, check_part, refuse};
 use tcp::check_tcp;
 
 /// Rows that a probe may record: at 48 bytes each about 2.4 GB.
@@ -211,32 +207,13 @@ fn check_link(key: &str, link: &LinkSpec) -> Result {
 
 /// Checks what one direction of a link has.
 fn check_parts(key: &str, link: &LinkSpec) -> Result {
-    let of = |word: &str| format!("{key}.{word}");
-    check_part(&of("loss"), link.loss.check())?;
-    check_channel(&of("channel"), link.channel.as_ref(), link.rate)?;
-    check_impairments(key, link.reorder, [link.duplicate, link.corrupt])?;
-    check_given(&of("jitter"), link.jitter.as_ref(), JitterConfig::check)?;
-    check_given(&of("aggregation"), link.aggregation.as_ref(), AggregationConfig::check)?;
-    check_given(&of("ack_thinning"), link.ack_thinning.as_ref(), AckThinning::check)?;
-    check_given(&of("quick_start"), link.quick_start.as_ref(), QuickStartSpec::check)?;
-    feedback::check_link(key, link.rcp.as_ref(), link.xcp.as_ref())?;
-    check_given(&of("queue"), link.queue.as_ref(), Discipline::check)
-}
-
-/// Checks a channel, with any draws.
-fn check_channel(key: &str, channel: Option<&ChannelConfig>, rate: Rate) -> Result {
-    let made = channel.map_or(Ok(()), |c| c.channel(rate, Stream::new(0, "check")).map(drop));
-    check_part(key, made)
-}
-
-fn check_impairments(
-    key: &str,
-    reorder: Option<Reorder>,
-    [duplicate, corrupt]: [f64; 2],
-) -> Result {
-    check_share(&format!("{key}.duplicate"), duplicate)?;
-    check_share(&format!("{key}.corrupt"), corrupt)?;
-    check_part(&format!("{key}.reorder"), reorder.unwrap_or_default().check())
+    let mut checked = Ok(());
+    link.each_part(&mut |word, part| {
+        if checked.is_ok() {
+            checked = check_part(&format!("{key}.{word}"), part.check(link.rate));
+        }
+    });
+    checked
 }
 
 fn check_flow(n: usize, flow: &Flow, scenario: &Scenario) -> Result {

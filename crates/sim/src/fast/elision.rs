@@ -89,11 +89,9 @@ pub fn find(
     let mut elided = vec![false; wires.len()];
     for (n, wire) in wires.iter().enumerate() {
         let fifo = wire.config.discipline.knows_departures();
-        let orderly = (fifo || free(n))
-            && !wire.impairments.any()
-            && wire.channel.is_none()
-            && wire.config.rate <= FASTEST;
-        let routed = wire.quick_start.is_some() || wire.feedback.is_some();
+        let orderly =
+            (fifo || free(n)) && wire.varies_by().is_none() && wire.config.rate <= FASTEST;
+        let routed = wire.is_routed();
         let fast = wire.config.mark.is_none() && !routed && !crossed[n] && !watched[n];
         match inputs[n] {
             Input::None => continue,

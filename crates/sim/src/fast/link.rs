@@ -8,8 +8,8 @@ mod reading;
 use std::collections::VecDeque;
 
 use ackclock_net::{
-    Ack, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, Header, LinkParts, Packet,
-    QueueLimit, Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
+    Ack, Arrival, Counters, DelayHistogram, Effect, Fate, Hazards, Header, Installed, LinkParts,
+    Packet, QueueLimit, Serializer, SourceCounters, Verdict as PlainVerdict, Volume,
 };
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
@@ -127,7 +127,7 @@ impl Link {
         let config = parts.config;
         let plain = (!config.discipline.knows_departures())
             .then(|| Queue::Plain(Box::new(ackclock_net::Link::new(parts.clone()))));
-        let LinkParts { losses, impairments, channel, .. } = parts;
+        let LinkParts { losses, installed: Installed { impairments, channel, .. }, .. } = parts;
         let hazards = Hazards::new(config.loss, losses, impairments);
         let serializer = Serializer::new(config.rate);
         Self {

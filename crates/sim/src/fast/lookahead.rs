@@ -76,8 +76,7 @@ pub fn lookahead(
     let by_themselves =
         scenario.flows.iter().all(|flow| flow.app.transfer() == Some(Bytes::UNLIMITED));
     let by_time = scenario.measures.iter().all(|measure| matches!(measure.from, EventTime::At(_)));
-    let unruled =
-        layout.wires.iter().all(|wire| wire.quick_start.is_none() && wire.feedback.is_none());
+    let unruled = layout.wires.iter().all(|wire| !wire.is_routed());
     if !(only_static && unseen && by_themselves && by_time && unruled) {
         return None;
     }

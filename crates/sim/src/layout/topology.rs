@@ -4,10 +4,7 @@ mod graph;
 
 use std::borrow::Cow;
 
-use ackclock_net::{
-    AckThinning, AggregationConfig, ChannelConfig, Discipline, ImpairmentConfig, Limit, LinkConfig,
-    QuickStartSpec, RcpConfig, XcpConfig,
-};
+use ackclock_net::{Discipline, Install, Limit, LinkConfig};
 use ackclock_units::{Duration, Rate};
 
 use crate::error::ScenarioError;
@@ -34,31 +31,42 @@ pub struct Wire {
     pub direction: Direction,
     /// Its settings.
     pub config: LinkConfig,
-    /// Impairments on it besides loss.
-    pub impairments: ImpairmentConfig,
-    /// The channel in place of its rate.
-    pub channel: Option<Box<ChannelConfig>>,
-    /// The Quick-Start of the router in front of it.
-    pub quick_start: Option<Box<QuickStartSpec>>,
-    /// The RCP and the XCP of the router in front of it.
-    pub feedback: Option<Box<(Option<RcpConfig>, Option<XcpConfig>)>>,
-    /// The rule by which packets leave in frames.
-    pub aggregation: Option<AggregationConfig>,
-    /// Thinning of ACKs in front of the queue.
-    pub ack_thinning: Option<AckThinning>,
+    /// The keys of this direction.
+    pub spec: Box<LinkSpec>,
 }
 
 impl Wire {
     /// Its rate at first, if packets that wait leave at it: over a channel, in frames or behind a shaper they do not.
     pub fn constant_rate(&self) -> Option<Rate> {
-        let varies =
-            self.channel.is_some() || self.aggregation.is_some() || self.config.discipline.shapes();
+        let varies = self.spec.channel.is_some()
+            || self.spec.aggregation.is_some()
+            || self.config.discipline.shapes();
         (!varies).then_some(self.config.rate)
     }
 
     /// True if packets wait there for others that come later, so that no departure is known as they come.
-    pub const fn waits_for_others(&self) -> bool {
-        self.aggregation.is_some() || self.ack_thinning.is_some()
+    pub fn waits_for_others(&self) -> bool {
+        self.any(|part| part.waits_for_others())
+    }
+
+    /// True if a router in front of it reads and writes packets.
+    pub fn is_routed(&self) -> bool {
+        self.any(|part| part.is_router())
+    }
+
+    /// The key of the first part by which times are not those of the rate, the delay and the queue; `None` without one.
+    pub fn varies_by(&self) -> Option<&'static str> {
+        let mut found = None;
+        self.spec.each_part(&mut |key, part| {
+            found = found.or_else(|| (!part.keeps_times()).then_some(key));
+        });
+        found
+    }
+
+    fn any(&self, is: impl Fn(&dyn Install) -> bool) -> bool {
+        let mut any = false;
+        self.spec.each_part(&mut |_, part| any |= is(part));
+        any
     }
 }
 
@@ -151,8 +159,6 @@ impl Layout {
             (Direction::Reverse, Cow::Owned(spec.back())),
         ] {
             let queue = spec.queue.unwrap_or(Discipline::fifo(default_limit));
-            let feedback =
-                (spec.rcp.is_some() || spec.xcp.is_some()).then_some((spec.rcp, spec.xcp));
             let mut wire = Wire {
                 name: name.to_owned(),
                 direction,
@@ -165,17 +171,7 @@ impl Layout {
                     mark: None,
                     loss: spec.loss,
                 },
-                impairments: ImpairmentConfig {
-                    reorder: spec.reorder.unwrap_or_default(),
-                    duplicate: spec.duplicate,
-                    corrupt: spec.corrupt,
-                    jitter: spec.jitter.clone(),
-                },
-                channel: spec.channel.clone().map(Box::new),
-                quick_start: spec.quick_start.clone().map(Box::new),
-                feedback: feedback.map(Box::new),
-                aggregation: spec.aggregation,
-                ack_thinning: spec.ack_thinning,
+                spec: Box::new(spec.into_owned()),
             };
             if wire.waits_for_others() {
                 wire.config.discipline = wire.config.discipline.for_changes();

@@ -407,7 +407,7 @@ impl Measures {
             delivered_bytes,
             arrived_packets: later.arrived_packets - earlier.arrived_packets,
             arrived_bytes: later.arrived_bytes - earlier.arrived_bytes,
-            segments_sent: sender(|s| s.segments_sent),
+            segments_sent: sender(SenderStats::data_segments),
             segments_retransmitted: sender(|s| s.segments_retransmitted),
             checksum_errors: later.checksum_errors - earlier.checksum_errors,
             timeouts: sender(|s| s.timeouts),

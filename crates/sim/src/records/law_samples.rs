@@ -1,6 +1,6 @@
 //! The published variables of growth laws over time.
 
-use ackclock_tcp::growth::{Growth, Value};
+use ackclock_laws::growth::{Growth, Value};
 use ackclock_units::Instant;
 
 /// A variable of a flow's law at one moment.
@@ -66,8 +66,8 @@ fn each(now: Instant, flow: usize, law: &impl Growth, mut take: impl FnMut(LawRo
 
 #[cfg(test)]
 mod tests {
-    use ackclock_tcp::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
-    use ackclock_tcp::growth::{AnyGrowth, Variable};
+    use ackclock_laws::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
+    use ackclock_laws::growth::{AnyGrowth, Variable};
     use ackclock_units::Bytes;
 
     use super::*;
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_law_without_variables_leaves_no_rows() {
         let mut rows = Vec::new();
-        let reno = AnyGrowth::Reno(ackclock_tcp::growth::Reno::default());
+        let reno = AnyGrowth::Reno(ackclock_laws::growth::Reno::default());
         record_all(Instant::START, 0, &reno, &mut rows);
         assert_eq!(rows, []);
     }

@@ -1,6 +1,6 @@
 //! The path of each flow in numbers, for whoever reasons about it without running it.
 
-use ackclock_net::{ImpairmentConfig, Loss, QueueLimit, QuickStartConfig};
+use ackclock_net::{Loss, QueueLimit, QuickStartConfig};
 use ackclock_tcp::Config;
 use ackclock_units::{Duration, Instant, Rate};
 
@@ -26,8 +26,8 @@ pub struct PathLink {
     pub counts_in_service: bool,
     /// Which packets are lost after they were sent.
     pub loss: Loss,
-    /// True if packets are reordered, duplicated or corrupted.
-    pub is_impaired: bool,
+    /// The key of the first part by which times are not those of the rate, the delay and the queue; `None` without one.
+    pub varies_by: Option<&'static str>,
     /// The Quick-Start function of the router in front, if it has one.
     pub quick_start: Option<QuickStartConfig>,
 }
@@ -56,14 +56,14 @@ impl PathLink {
         let config = &wire.config;
         Self {
             name: wire.name.clone(),
-            rate: wire.channel.is_none().then_some(config.rate),
+            rate: wire.spec.channel.is_none().then_some(config.rate),
             delay: config.delay,
             limit: config.limit,
             is_drop_tail: config.discipline.is_drop_tail() && config.mark.is_none(),
             counts_in_service: config.counts_in_service,
             loss: config.loss,
-            is_impaired: wire.impairments != ImpairmentConfig::default(),
-            quick_start: wire.quick_start.as_ref().map(|spec| spec.config(config.rate)),
+            varies_by: wire.varies_by(),
+            quick_start: wire.spec.quick_start.as_ref().map(|spec| spec.config(config.rate)),
         }
     }
 }

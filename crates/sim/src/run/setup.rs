@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ackclock_net::path::Router;
-use ackclock_net::{FeedbackRouter, Impairments, Link, LinkParts, QuickStartRouter, Thinning};
+use ackclock_net::{FeedbackRouter, Installed, Link, LinkParts, QuickStartRouter};
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Instant};
@@ -26,23 +26,14 @@ pub fn link_parts(scenario: &Scenario, layout: &Layout) -> Vec<LinkParts> {
         .map(|wire| {
             let name = format!("link {} {}", wire.name, wire.direction.as_str());
             let stream = |what: &str| Stream::new(scenario.seed, &format!("{name} {what}"));
-            let channel = wire.channel.as_ref().map(|spec| {
-                spec.channel(wire.config.rate, stream("channel"))
-                    .expect("the check found a channel that is possible")
-            });
+            let mut installed = Installed::default();
+            let rate = wire.config.rate;
+            wire.spec.each_part(&mut |_, part| part.install(&mut installed, rate, &stream));
             LinkParts {
                 config: wire.config,
                 losses: Stream::new(scenario.seed, &name),
                 queue: stream("queue"),
-                impairments: wire
-                    .impairments
-                    .any()
-                    .then(|| Impairments::new(wire.impairments.clone(), stream)),
-                channel,
-                aggregation: wire
-                    .aggregation
-                    .map(|aggregation| aggregation.aggregation(stream("aggregation"))),
-                thinning: wire.ack_thinning.map(Thinning::new),
+                installed,
             }
         })
         .collect()
@@ -86,19 +77,18 @@ pub fn routers(scenario: &Scenario, layout: &Layout) -> Vec<(usize, Router)> {
 }
 
 fn router(scenario: &Scenario, wire: &Wire) -> Option<Router> {
-    if wire.quick_start.is_none() && wire.feedback.is_none() {
+    if !wire.is_routed() {
         return None;
     }
     let rate = wire.config.rate;
-    let quick_start = wire.quick_start.as_ref().map(|spec| {
+    let spec = &wire.spec;
+    let quick_start = spec.quick_start.as_ref().map(|spec| {
         let name = format!("router {} {}", wire.name, wire.direction.as_str());
         QuickStartRouter::new(spec.config(rate), Stream::new(scenario.seed, &name))
     });
-    let feedback = wire.feedback.as_ref().map(|feedback| {
-        let (rcp, xcp) = &**feedback;
-        FeedbackRouter::new(*rcp, *xcp, rate)
-    });
-    let tells = wire.quick_start.as_ref().is_some_and(|spec| spec.admits());
+    let rules = spec.rcp.is_some() || spec.xcp.is_some();
+    let feedback = rules.then(|| FeedbackRouter::new(spec.rcp, spec.xcp, rate));
+    let tells = spec.quick_start.as_ref().is_some_and(|spec| spec.admits());
     Some(Router { quick_start, tells, feedback })
 }
 

@@ -1,6 +1,6 @@
 //! BBR over whole paths: 10 Mbit/s, a base round trip of 40 ms, 33 packets of 1500 bytes.
 
-use ackclock_tcp::growth::Value;
+use ackclock_laws::growth::Value;
 
 use super::{Run, run};
 use crate::records::{FlowRow, LinkRow};

@@ -202,7 +202,7 @@ impl Dice {
         let laws: Vec<String> = REGISTRY
             .iter()
             .filter(|row| row.choice.slot() == Slot::Growth && !RULED.contains(&row.word))
-            .map(ackclock_tcp::words::Row::spelled)
+            .map(ackclock_laws::words::Row::spelled)
             .chain(
                 ["newreno+sack", "cubic+rack", "newreno+quickstart(5.12Mbps)"].map(str::to_owned),
             )

@@ -56,6 +56,37 @@ fn a_shaper_queues_what_a_policer_drops() {
 }
 
 #[test]
+fn a_link_is_used_by_its_share_of_the_rate_that_it_can_keep() {
+    // A packet of 1500 bytes each 1.5 ms: 8 Mbit/s. Tokens of 20 Mbit/s let 2.5 times as much pass, whatever the wire's
+    // rate: used 0.4. On a wire of 5 Mbit/s from 10 s on packets wait: it carries 80 + 50 of 200 + 50 Mbit.
+    let used = |bottleneck: &str, more: &str| {
+        let run = run(&format!(
+            r#"{{
+                "duration": "20 s",
+                "topology": {{"kind": "path", "rtt": "10 ms", {bottleneck}}},
+                "cross_traffic": [{{"name": "c", "link": "bottleneck", "kind": "periodic",
+                    "rate": "666.6667 packet/s", "size": "1500 B"}}]
+                {more}
+            }}"#
+        ));
+        run.links.iter().find(|link| link.direction == "forward").unwrap().utilisation
+    };
+    let queue = r#""queue": {"kind": "policer", "rate": "20 Mbit/s", "limit": "100 ms"}"#;
+    let policed = format!(r#""rate": "1 Gbit/s", {queue}"#);
+    let shaped = r#""rate": "20 Mbit/s", "buffer": "100 ms",
+        "channel": {"kind": "shaper", "burst": "32 kB", "peak": "10 Gbit/s"}"#;
+    let cake = r#""rate": "1 Gbit/s", "queue": {"kind": "cake", "bandwidth": "20 Mbit/s"}"#;
+    for bottleneck in [shaped, &policed, cake] {
+        let found = used(bottleneck, "");
+        assert!((found - 0.4).abs() < 1e-3, "{bottleneck} {found}");
+    }
+    let slower =
+        r#", "event": [{"at": "10 s", "link": "bottleneck", "set": {"rate": "5 Mbit/s"}}]"#;
+    let found = used(&policed, slower);
+    assert!((found - 0.52).abs() < 1e-3, "{found}");
+}
+
+#[test]
 fn a_trace_of_delays_sets_the_round_trip() {
     // 20 ms for two seconds, then 50, each way: 40 and 100 ms there and back, and an idle path otherwise.
     let jitter = r#"{"kind": "trace", "delays_ms": [20, 50], "every": "2 s"}"#;

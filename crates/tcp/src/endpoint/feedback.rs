@@ -7,11 +7,11 @@
 
 mod segments;
 
+use ackclock_laws::growth::Routers;
 use ackclock_packet::{CongestionHeader, RcpHeader, XcpHeader};
 use ackclock_units::Bytes;
 
 use crate::config::Config;
-use crate::growth::Routers;
 use crate::sender::Sender;
 
 /// An end's part in it.

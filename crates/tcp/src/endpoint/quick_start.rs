@@ -1,6 +1,7 @@
 //! Quick-Start between two end points (RFC 4782 §4): who asks, who answers, and whether the answer is
 //! to be believed. What an approved rate does to the sender is in [`jump`](super::jump).
 
+use ackclock_laws::start::{JumpChoice, QuickStartJump};
 use ackclock_packet::{
     Options, QuickStart as QuickStartOption, QuickStartNonce, QuickStartRate, QuickStartResponse,
     Seq,
@@ -9,7 +10,6 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::config::{Config, QuickStartConfig};
-use crate::start::{JumpChoice, QuickStartJump};
 
 /// The outcome of a request, as the end that asked saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,17 +8,17 @@ use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
+use ackclock_laws::event::{
+    Ack, Acked, CaState, Congestion, Delivery, Established, Feedback, Limit, LostSegment,
+    MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
+    Why,
+};
+use ackclock_laws::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed, Wants};
 use ackclock_packet::Seq;
 use ackclock_units::random::Streams;
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{Config, Profile};
-use crate::event::{
-    Ack, Acked, CaState, Congestion, Delivery, Established, Feedback, Limit, LostSegment,
-    MarkReport, Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
-    Why,
-};
-use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, LawFailed, Wants};
 use crate::sender::story::{Step, World, locked};
 use crate::variant::{Parts, Variant};
 

@@ -5,10 +5,10 @@
 //! reduction: in CWR and in Recovery its window stays what it was before, so that windows are compared in the other states,
 //! and at the end of these.
 
+use ackclock_laws::event::CaState;
 use ackclock_units::{Duration, Mss};
 
 use crate::config::Config;
-use crate::event::CaState;
 use crate::sender::replay::{BEGIN, Replay};
 
 pub use crate::sender::replay::{Kind, Row};

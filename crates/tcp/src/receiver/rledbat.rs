@@ -4,12 +4,12 @@
 //! DEVIATION(rfc9840): its text was read through implementations that cite its sections. LEDBAT++'s periodic slowdowns are
 //! not here.
 
+use ackclock_laws::data::delays::DelayHistory;
 use ackclock_packet::{Segment, Seq};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::config::RledbatLaw;
 use crate::data::clock::timestamp_clock;
-use crate::data::delays::DelayHistory;
 
 /// The least RLWND, and the first, in segments.
 const LEAST: f64 = 2.0;

@@ -1,11 +1,11 @@
 //! Selective acknowledgments: the ranges that arrived out of order, and the duplicates to report (RFC
 //! 2018 §4, RFC 2883 §4).
 
+use ackclock_laws::data::cache::{Place, place};
 use ackclock_packet::{NearBlocks, Range, SackBlocks, Seq};
 use ackclock_units::Bytes;
 
 use super::Receiver;
-use crate::data::cache::{Place, place};
 use crate::data::near::NearSeq;
 
 /// A range ahead of RCV.NXT, or none.

@@ -2,12 +2,12 @@
 
 use std::fmt::Debug;
 
+use ackclock_laws::words::Described;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard};
-use crate::words::Described;
 
 /// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
 pub(super) const DUP_THRESH: u32 = 3;

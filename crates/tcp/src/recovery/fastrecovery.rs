@@ -3,6 +3,7 @@
 //! Of RFC 6582 it takes `recover` after a timeout alone (step 4), without which the duplicate ACKs
 //! of resent segments start false fast retransmits.
 
+use ackclock_laws::words::{Described, Word};
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
@@ -11,7 +12,6 @@ use super::contract::{
     first_segment, within,
 };
 use crate::config::RecoveryConfig;
-use crate::words::{Described, Word};
 
 /// Fast retransmit and fast recovery.
 #[derive(Clone, Copy, Debug, Default)]

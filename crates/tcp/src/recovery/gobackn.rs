@@ -4,6 +4,7 @@
 //! is how Altman et al. (1997) §2 describe Tahoe ("a new cycle begins"). One fast retransmit a
 //! window: until SND.UNA passes what was sent when the loss was found, duplicate ACKs are ignored.
 
+use ackclock_laws::words::{Described, Word};
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant};
 
@@ -11,7 +12,6 @@ use super::contract::{
     About, AckSeen, DuplicateAcks, Outcome, Recovery, Repairing, SendSpace, within,
 };
 use crate::config::RecoveryConfig;
-use crate::words::{Described, Word};
 
 /// Resend everything from the lost segment.
 #[derive(Clone, Copy, Debug, Default)]

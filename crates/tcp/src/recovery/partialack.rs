@@ -1,6 +1,7 @@
 //! NewReno: RFC 6582 §3.2, with the "impatient" timer of step 3 (restarted by the first partial ACK
 //! alone) and the first of the two windows that step 3 allows after a full ACK.
 
+use ackclock_laws::words::{Described, Word};
 use ackclock_packet::Range;
 use ackclock_units::{Bytes, Instant, Mss};
 
@@ -9,7 +10,6 @@ use super::contract::{
     first_segment, within,
 };
 use crate::config::RecoveryConfig;
-use crate::words::{Described, Word};
 
 /// One episode of repair.
 #[derive(Clone, Copy, Debug)]

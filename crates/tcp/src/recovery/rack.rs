@@ -7,6 +7,7 @@
 //! DEVIATION(rfc8985 §6.2): `min_rtt` is the least of the connection, not of a window of time; the
 //! paths here do not become shorter.
 
+use ackclock_laws::words::{Described, Word};
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
@@ -18,7 +19,6 @@ use super::prr::Prr;
 use super::repair::{Phase, Repair};
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Delivered, Scoreboard, Told};
-use crate::words::{Described, Word};
 
 /// The longest that a receiver delays an ACK, `TLP.max_ack_delay` (§7.2): Linux's minimum RTO.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);

@@ -5,6 +5,7 @@
 //! again as slow start allows, as on Linux. It is forgotten once the segment at the left edge is SACKed,
 //! which shows that the receiver has reneged.
 
+use ackclock_laws::words::{Described, Word};
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 
@@ -15,7 +16,6 @@ use super::prr::Prr;
 use super::repair::{Phase, Repair};
 use crate::config::RecoveryConfig;
 use crate::scoreboard::{Change, Scoreboard, Told};
-use crate::words::{Described, Word};
 
 /// The rule of how much goes out during a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use ackclock_units::{Bytes, Duration, Instant};
 
-use crate::data::cache::{Place, place};
-use crate::data::ring::Ring;
+use ackclock_laws::data::cache::{Place, place};
+use ackclock_laws::data::ring::Ring;
 
 use super::{
     Change, Delivered, LOST, RESENT_EVER, RETRANSMITTED, SACKED, Scoreboard, Sent, offset,

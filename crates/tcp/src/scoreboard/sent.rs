@@ -1,11 +1,11 @@
 //! One segment of the scoreboard.
 
+use ackclock_laws::data::ring::Ring;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
 use super::{Delivered, Told};
 use crate::data::near::NearSeq;
-use crate::data::ring::Ring;
 
 /// A segment that was sent, in 16 bytes: four to a line of the cache, and a lost retransmission makes a
 /// board of hundreds.
@@ -125,17 +125,15 @@ impl Sent {
     }
 }
 
-impl Segments {
-    /// The place of the first that ends after `seq`.
-    #[inline]
-    pub(crate) fn holding(&self, seq: Seq) -> usize {
-        // Segments are nearly all of one size, so that counting finds nearly all of them.
-        if let Some(first) = self.front()
-            && let Some(guess) = first.from.segments_to(seq, first.len())
-            && self.get(guess).is_some_and(|sent| sent.after(seq) <= 0 && seq < sent.end(seq))
-        {
-            return guess;
-        }
-        self.partition_point(|sent| sent.end(seq) <= seq)
+/// The place of the first of `segments` that ends after `seq`.
+#[inline]
+pub(crate) fn holding(segments: &Segments, seq: Seq) -> usize {
+    // Segments are nearly all of one size, so that counting finds nearly all of them.
+    if let Some(first) = segments.front()
+        && let Some(guess) = first.from.segments_to(seq, first.len())
+        && segments.get(guess).is_some_and(|sent| sent.after(seq) <= 0 && seq < sent.end(seq))
+    {
+        return guess;
     }
+    segments.partition_point(|sent| sent.end(seq) <= seq)
 }

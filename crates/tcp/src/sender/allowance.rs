@@ -10,6 +10,13 @@ mod pacing;
 mod states;
 mod usage;
 
+use ackclock_laws::event::{
+    Congestion, Established, Feedback, Handshake, Limit, Proposal, RecoveryEnd, RttSample,
+    SendStart, Signal, SlowStartStep,
+};
+use ackclock_laws::growth::AnyGrowth;
+use ackclock_laws::idle::{AnyIdle, Idle};
+use ackclock_laws::start::{AnyStart, Start};
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
@@ -17,14 +24,7 @@ use super::backlog::Backlog;
 use super::flight::Flight;
 use super::stats::SenderStats;
 use crate::config::{Config, LossReduces};
-use crate::event::{
-    Congestion, Established, Feedback, Handshake, Limit, Proposal, RecoveryEnd, RttSample,
-    SendStart, Signal, SlowStartStep,
-};
-use crate::growth::AnyGrowth;
-use crate::idle::{AnyIdle, Idle};
 use crate::recovery::Outcome;
-use crate::start::{AnyStart, Start};
 use hearing::Hearing;
 pub(super) use hearing::Recorded;
 use law::Law;

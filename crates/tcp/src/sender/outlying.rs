@@ -1,7 +1,8 @@
-//! Memory beside a sender's own that its next segments will touch: see [`crate::data::cache`].
+//! Memory beside a sender's own that its next segments will touch: see [`ackclock_laws::data::cache`].
+
+use ackclock_laws::data::cache::Place;
 
 use super::Sender;
-use crate::data::cache::Place;
 
 impl Sender {
     /// The memory that the sender's own points to, and the part of its own which only a law that models the path

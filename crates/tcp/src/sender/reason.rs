@@ -3,11 +3,11 @@
 //! Nothing of this is kept by the sender. Whoever wants reasons looks at it before and after each segment
 //! ([`Reasons`]), so that a run that wants none does no work for them.
 
+use ackclock_laws::event::Limit;
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Instant, Mss};
 
 use super::Sender;
-use crate::event::Limit;
 use crate::recovery::Recovery;
 
 /// The rule that let a segment of data out.

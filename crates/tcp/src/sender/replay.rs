@@ -6,6 +6,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use ackclock_laws::event::{Ack, CaState, Handshake, Limit, Proposal, Stamps, Why};
+use ackclock_laws::idle::{AnyIdle, Idle, IdleChoice, Usage};
+use ackclock_laws::words::Choice;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
@@ -13,10 +16,7 @@ use super::allowance::Recorded;
 use super::story::locked;
 use super::{Arrived, Sender, WriteHint};
 use crate::config::Config;
-use crate::event::{Ack, CaState, Handshake, Limit, Proposal, Stamps, Why};
-use crate::idle::{AnyIdle, Idle, IdleChoice, Usage};
 use crate::recovery::{AckSeen, AnyRecovery, Outcome, Recovery, SendSpace, SentSegment, Tally};
-use crate::words::Choice;
 
 /// The time of a trace's first row: the kernel's clock does not begin at zero.
 pub const BEGIN: Instant = Instant::from_nanos(100_000_000_000);

@@ -26,12 +26,21 @@ pub struct SenderStats {
     /// Those whose first lost segment was sent during slow start, whatever the window did between
     /// the loss and its detection a round trip later.
     pub congestion_events_in_slow_start: u64,
-    /// Data segments sent, retransmissions included.
+    /// Segments sent, retransmissions and FINs alone included.
     pub segments_sent: u64,
+    /// Those of them that are a FIN alone.
+    pub fins_alone: u64,
     /// Round-trip times measured.
     pub rtt_samples: u64,
     /// The sum of srtt after each of them, in nanoseconds.
     pub srtt_sum_ns: u128,
     /// The sum of the retransmission timeout after each of them, in nanoseconds.
     pub rto_sum_ns: u128,
+}
+
+impl SenderStats {
+    /// Segments with data sent, retransmissions included: Linux's `tcpi_data_segs_out`.
+    pub const fn data_segments(&self) -> u64 {
+        self.segments_sent - self.fins_alone
+    }
 }

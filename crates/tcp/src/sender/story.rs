@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ackclock_laws::event::{
+    Ack, Acked, Congestion, Delivery, Established, Feedback, Handshake, LostSegment, MarkReport,
+    Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
+};
+use ackclock_laws::growth::{AnyGrowth, Delays, Growth, Wants};
+use ackclock_laws::idle::{AnyIdle, Idle, Usage};
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use super::{Arrived, Follows, Sender, UnaidedJump, WriteHint};
 use crate::config::Config;
-use crate::event::{
-    Ack, Acked, Congestion, Delivery, Established, Feedback, Handshake, LostSegment, MarkReport,
-    Proposal, RecoveryEnd, RttSample, SendStart, Signal, SlowStartStep, StateChange,
-};
-use crate::growth::{AnyGrowth, Delays, Growth, Wants};
-use crate::idle::{AnyIdle, Idle, Usage};
 use crate::recovery::Recovery;
 
 /// The value behind a lock, whoever panicked with it.

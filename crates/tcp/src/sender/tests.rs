@@ -1,11 +1,12 @@
 mod fuzz;
 mod states;
 
+use ackclock_laws::event::{Ack, Proposal};
+use ackclock_laws::idle::{AnyIdle, Idle, Usage};
+
 use super::*;
 use crate::Profile;
 use crate::config::LossReduces;
-use crate::event::{Ack, Proposal};
-use crate::idle::{AnyIdle, Idle, Usage};
 use crate::variant::Variant;
 
 /// No ACK lets the window grow.
@@ -191,6 +192,8 @@ fn a_fin_joins_what_waits_and_else_goes_alone_on_linux() {
         sender.write(Bytes::new(volume), WriteHint::Silence);
         sender.close();
         assert_eq!(given(&mut sender, at(0)), expected, "{profile}");
+        // 2000 bytes are two segments with data, as Linux counts them, too.
+        assert_eq!(sender.stats().data_segments(), 2, "{profile}");
     }
     // A short segment that Nagle's algorithm keeps takes the FIN along.
     let mut sender = established(&config("reno+rack+iw10", Profile::Linux));

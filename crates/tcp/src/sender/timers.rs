@@ -1,10 +1,10 @@
 //! The expiry of the sender's timers.
 
+use ackclock_laws::event::Signal;
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Instant};
 
 use super::{Sender, View};
-use crate::event::Signal;
 use crate::recovery::Alarm;
 
 impl Sender {

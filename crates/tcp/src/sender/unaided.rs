@@ -10,13 +10,13 @@
 //! Both go through the draft's phases. A jump looks at the sender after every segment and timer, and before
 //! every segment that leaves, so that the sender's own code knows nothing of it.
 
+use ackclock_laws::start::{JumpChoice, ResumeJump};
 use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::Sender;
 use super::jump::JumpPhase;
 use crate::config::Config;
-use crate::start::{JumpChoice, ResumeJump};
 
 #[derive(Clone, Copy, Debug)]
 enum Plan {

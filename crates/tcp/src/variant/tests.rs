@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
+use ackclock_laws::growth::{AnyGrowth, Growth, LawForm, registered_laws};
+use ackclock_units::Bytes;
+
 use super::*;
-use crate::growth::{AnyGrowth, Growth, LawForm};
 use crate::recovery::{AnyRecovery, Recovery};
 
 fn name(text: &str, profile: Profile) -> String {
@@ -417,4 +419,44 @@ fn a_word_belongs_to_one_family_and_every_default_is_a_word() {
             }
         }
     }
+}
+
+fn reno() -> Box<dyn Growth> {
+    Box::new(AnyGrowth::new(GrowthChoice::parse("reno").unwrap()))
+}
+
+#[test]
+fn a_registered_law_is_a_word_like_others() {
+    register_law("visitor1", reno).unwrap();
+    let variant: Variant = "visitor1+rack+iw10".parse().unwrap();
+    let parts = variant.resolve(Profile::Rfc).unwrap();
+    // Rack and ten segments are the profile's own habits.
+    assert_eq!(parts.name(Profile::Rfc), "visitor1");
+    assert_eq!(variant.to_string(), "visitor1+rack+iw10");
+    let sack: Variant = "visitor1+sack".parse().unwrap();
+    assert_eq!(sack.resolve(Profile::Rfc).unwrap().name(Profile::Rfc), "visitor1+sack");
+    assert!(registered_laws().contains(&"visitor1".to_owned()));
+    assert_eq!(AnyGrowth::new(parts.growth).cwnd(), Bytes::ZERO);
+}
+
+#[test]
+fn a_word_of_the_house_cannot_be_taken() {
+    for taken in ["reno", "bbr", "rack", "modern", "quickstart", "tsl", "iw10"] {
+        assert_eq!(register_law(taken, reno), Err(VisitorError::Taken(taken.to_owned())));
+    }
+    for no_word in ["", "Mine", "my-law", "1law", "a+b", "loi\u{e9}"] {
+        assert_eq!(register_law(no_word, reno), Err(VisitorError::NoWord(no_word.to_owned())));
+    }
+}
+
+#[test]
+fn a_name_means_the_law_that_was_registered_last() {
+    register_law("visitor2", reno).unwrap();
+    let first: Variant = "visitor2".parse().unwrap();
+    register_law("visitor2", reno).unwrap();
+    let second: Variant = "visitor2".parse().unwrap();
+    let law = |variant: &Variant| variant.resolve(Profile::Rfc).unwrap().growth;
+    assert!(law(&first) != law(&second));
+    assert!(matches!(law(&first), GrowthChoice::Visitor(_)));
+    assert_eq!(first.to_string(), second.to_string());
 }

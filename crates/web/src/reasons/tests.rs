@@ -203,7 +203,7 @@ fn no_reason_of_any_sender_of_ns2_names_an_rfc_that_it_does_not_follow() {
 fn expect_rfcs_that_are_followed(profile: &str) {
     let (pages, mut seen, mut faults) = (pages(), 0, BTreeSet::new());
     let laws = REGISTRY.iter().filter(|row| row.choice.slot().to_string() == "growth");
-    let laws = laws.map(ackclock_tcp::words::Row::spelled);
+    let laws = laws.map(ackclock_laws::words::Row::spelled);
     let others = REGISTRY.iter().filter(|row| row.choice.slot().to_string() != "growth");
     let others = others
         .flat_map(|row| ["newreno", "cubic", "bbr"].map(|law| format!("{law}+{}", row.spelled())));

@@ -38,3 +38,5 @@ def import_(
     print(imported.toml, end="")
     for note in imported.notes:
         printing.say(f"not taken over: {note}")
+    for remark in imported.remarks:
+        printing.say(f"note: {remark}")

@@ -71,15 +71,7 @@ def comparison_table(found: Comparison) -> Table:
     shown = {key: (name, unit, factor, digits) for key, name, unit, factor, digits in METRICS}
     for row in found.rows():
         name, unit, factor, decimals = shown[row["metric"]]
-        cells: list[str] = []
-        for title in titles:
-            value = row[title]
-            if not math.isfinite(value.mean):
-                cells.append("–")
-                continue
-            # Values that are all alike have no interval.
-            ci = "" if not value.ci else f" ± {value.ci * factor:.{decimals}f}"
-            cells.append(f"{value.mean * factor:.{decimals}f}{ci}")
+        cells = [row[title].shown(factor, decimals) for title in titles]
         if len(titles) == PAIR:
             first, last = (row[title].mean for title in titles)
             apart = (last / first - 1) * 100 if first else math.nan

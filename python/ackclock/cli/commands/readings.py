@@ -83,6 +83,7 @@ def readings(
     """Search what a paper leaves open for the reading under which most of it holds at once."""
     # Frames of a reading are small: threads of Polars would take the cores from the runs.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
+    from ackclock.studies import STUDIES
     from ackclock.sweeps.tasks import studies
 
     asked = {"--show": show, "--run": run, "--dry-run": dry_run or None, "--budget": budget}
@@ -99,6 +100,8 @@ def readings(
             printing.print_json(listed)
         else:
             printing.print_values(listed)
+        for line in STUDIES.all()[1]:
+            printing.say(line)
         return
     of = studies.readings_of(key)
     out = Path("report", f"readings-{key}") if out is None else out

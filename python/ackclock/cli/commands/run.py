@@ -103,10 +103,10 @@ _VIDEOS = (
 )
 _FLOW_PROBES = (
     _Shown("samples", "samples"),
-    _Shown("cwnd_mean_segments", "cwnd mean over time (segments)", 1, 1, always=False),
+    _Shown("cwnd_mean_segments", "cwnd mean while open (segments)", 1, 1, always=False),
     _Shown("cwnd_most_segments", "most", 1, 1, always=False),
     _Shown("srtt_least_s", "srtt least (ms)", 1e3, 2, always=False),
-    _Shown("srtt_mean_s", "mean over time", 1e3, 2, always=False),
+    _Shown("srtt_mean_s", "mean while open", 1e3, 2, always=False),
     _Shown("srtt_most_s", "most", 1e3, 2, always=False),
 )
 _LINK_PROBES = (

@@ -77,7 +77,7 @@ def suite(
 
     The exit code is 1 if a case of these senders is outside its limit.
     """
-    from ackclock.suites import suite_of
+    from ackclock.suites import SUITES
     from ackclock.suites.running import run_suite
 
     if name is None:
@@ -87,7 +87,7 @@ def suite(
     if not variants:
         subject, example = (
             ("queue discipline", "codel")
-            if suite_of(name).subject == "queue"
+            if SUITES.get(name).subject == "queue"
             else ("sender", "cubic")
         )
         raise BadInput(f"suite {name}: expected at least one {subject}, such as {example}")
@@ -127,9 +127,11 @@ def suite(
 
 
 def _list(as_json: bool) -> None:
-    from ackclock.suites import KEYS, suite_of
+    from ackclock.suites import SUITES
 
-    suites = [suite_of(key) for key in KEYS]
+    suites, faults = SUITES.all()
+    for line in faults:
+        printing.say(line)
     if as_json:
         printing.print_json(
             [

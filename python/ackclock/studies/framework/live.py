@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
+    from ackclock.base.claims import Study
     from ackclock.report.figures import FigureCode
     from ackclock.runs.run import Run
 
@@ -60,12 +61,10 @@ class Trial:
     """The Quick-Start routers of the live runs, if they are the kernel's."""
 
 
-def _code(study: str) -> FigureCode:
+def _code(study: Study) -> FigureCode:
     from ackclock.report.figures import FigureCode  # noqa: PLC0415 - slow imports
 
-    return FigureCode(
-        f"from ackclock.studies.{study} import live", (KEY,), f"live.LIVE.draw({KEY})"
-    )
+    return FigureCode(f"from {study.package} import live", (KEY,), f"live.LIVE.draw({KEY})")
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Live:
     draw: Callable[[pl.DataFrame], Figure]
     blocks: Callable[[pl.DataFrame], Sequence[Block]]
 
-    def measure(self, study: str, out: Path, *, quick: bool, console: Console) -> None:
+    def measure(self, study: Study, out: Path, *, quick: bool, console: Console) -> None:
         """Make what is not finished yet, and write ``live.svg`` and ``data/live.parquet``.
 
         Raises
@@ -113,18 +112,18 @@ class Live:
                 store.save(part, frame)
         found = self._found(out, quick=quick)
         if found is None:
-            raise BadInput(f"{study}/{KEY}: no run was a measurement ({refused[0]})")
-        metadata = {"study": study, "quick": "yes" if quick else "no"}
+            raise BadInput(f"{study.key}/{KEY}: no run was a measurement ({refused[0]})")
+        metadata = {"study": study.key, "quick": "yes" if quick else "no"}
         with Folder(out) as folder:
             stage_data(folder, {KEY: found}, metadata)
             stage_files(folder, KEY, rendered(self.draw(found), KEY), _code(study), within="")
             folder.commit()
 
-    def added(self, page: Page, study: str, out: Path, *, quick: bool) -> Page:
+    def added(self, page: Page, study: Study, out: Path, *, quick: bool) -> Page:
         """Return the page with a section on what lies finished in ``out``."""
         from dataclasses import replace  # noqa: PLC0415 - beside its one use
 
-        command = f"ackclock reproduce {study}/{KEY}" + (" --quick" if quick else "")
+        command = f"ackclock reproduce {study.key}/{KEY}" + (" --quick" if quick else "")
         found = self._found(out, quick=quick)
         blocks: Sequence[Block] = (
             Prose(
@@ -139,7 +138,7 @@ class Live:
             page, sections=(*page.sections, Section(KEY, "On real packets: " + self.title, blocks))
         )
 
-    def _drawing(self, study: str, found: pl.DataFrame, command: str) -> Drawing:
+    def _drawing(self, study: Study, found: pl.DataFrame, command: str) -> Drawing:
         from ackclock.plots.style import rendered  # noqa: PLC0415 - slow imports
         from ackclock.report.figures import drawing  # noqa: PLC0415
 

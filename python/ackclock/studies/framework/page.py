@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 from ackclock.base.citing import bibtex
@@ -36,17 +35,16 @@ class PageContext(Generic[R]):
 
     def draw(self, key: str, caption: str, *, label: str | None = None) -> Drawing:
         """Return a figure; ``label`` if it is not the one under which lists have it."""
-        study = self.study.key
         label = label or self.study.figures[key]
         made = rendered(self.drawn[key], key, title=label, description=caption)
         self.rendered[key] = made
         return drawing(
             key,
             made,
-            self.recipes[key].code(study),
+            self.recipes[key].code(self.study.package),
             label=label,
             caption=caption,
-            command=f"ackclock reproduce {study}/{key} --out DIR"
+            command=f"ackclock reproduce {self.study.key}/{key} --out DIR"
             + (" --quick" if self.quick else ""),
         )
 
@@ -73,7 +71,7 @@ class PageContext(Generic[R]):
         is another each time.
         """
         study = self.study.key
-        found = found_in(Path(__file__).parents[1] / study)
+        found = found_in(self.study.folder)
         more = () if found is None else (readings_section(found),)
         return Page(
             title=title,

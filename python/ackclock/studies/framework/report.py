@@ -19,17 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FigureSpec(Generic[R]):
-    """The recipe of a figure: the parts it needs, the tables it reads, the function, the call."""
+    """The recipe of a figure: the parts it needs, the tables it reads, the function, the call.
+
+    The call has its module by name, and the folder of the study that the module stands in, if any:
+    ``figures.rates(traces)``, ``pages.figures.times(table)``.
+    """
 
     draw: Callable[[R], Figure]
     parts: tuple[str, ...]
     data: tuple[str, ...]
     call: str
 
-    def code(self, study: str) -> FigureCode:
+    def code(self, package: str) -> FigureCode:
         """Return the lines that draw it from the tables of a report."""
-        module = self.call.partition(".")[0]
-        return FigureCode(f"from ackclock.studies.{study} import {module}", self.data, self.call)
+        *folders, module, _ = self.call.partition("(")[0].split(".")
+        home = ".".join((package, *folders))
+        call = self.call.removeprefix("".join(f"{folder}." for folder in folders))
+        return FigureCode(f"from {home} import {module}", self.data, call)
 
 
 def stage_tables(

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import ackclock as ac
 from ackclock.base.claims import Claim, ClaimResult, Study
+from ackclock.base.entries import loaded
 from ackclock.base.extras import REPORT, need
 from ackclock.runs import identity
 
@@ -94,8 +94,7 @@ class Definition(Generic[P, T]):
     ``then`` are parts that can be named only when those of ``parts`` are finished.
     """
 
-    key: str
-    folder: Path
+    study: Study
     plan: Callable[[bool], P]
     parts: Callable[[P, int | None], list[Part]]
     analyse: Callable[[P, Mapping[str, pl.DataFrame]], T]
@@ -106,6 +105,11 @@ class Definition(Generic[P, T]):
     then: Callable[[P, Mapping[str, pl.DataFrame], int | None], list[Part]] = _nothing
     live: Live | None = None
     """What it runs on real packets, as its figure ``live``; no part of the study's own run."""
+
+    @property
+    def key(self) -> str:
+        """The study's key."""
+        return self.study.key
 
     def reproduce(
         self,
@@ -150,7 +154,7 @@ class Definition(Generic[P, T]):
 
         quick = plan.quick
         if self.live is not None and figure == LIVE:
-            self.live.measure(self.key, out, quick=quick, console=console)
+            self.live.measure(self.study, out, quick=quick, console=console)
             return []
         metadata = {"study": self.key, "core": ac.__version__, "quick": "yes" if quick else "no"}
         wanted = None if figure is None else self.figures[figure].parts
@@ -158,7 +162,7 @@ class Definition(Generic[P, T]):
         def needed(parts: list[Part]) -> list[Part]:
             return [part for part in parts if wanted is None or _is_needed(part.name, wanted)]
 
-        code = digest(*identity.study_sources(self.folder / name for name in self.code))
+        code = digest(*identity.own_sources(self.study.folder / name for name in self.code))
         store = PartStore(out / "parts", digest(identity.rules_id(), code), metadata)
         ledger = Ledger(out / "data" / "cost.parquet", threads)
         try:
@@ -177,21 +181,22 @@ class Definition(Generic[P, T]):
                 recipe = self.figures[figure]
                 stage_data(folder, {name: results[name] for name in recipe.data}, metadata)
                 made = rendered(recipe.draw(results), figure)
-                stage_files(folder, figure, made, recipe.code(self.key), within="")
+                stage_files(folder, figure, made, recipe.code(self.study.package), within="")
                 folder.commit()
                 return []
             judged = [claim.judge(results) for claim in self.claims]
             stage_tables(folder, results.tables, judged, metadata)
             drawn = {key: recipe.draw(results) for key, recipe in self.figures.items()}
-            shown: Study = import_module(f"ackclock.studies.{self.key}").STUDY
-            context = PageContext(shown, judged, drawn, self.figures, ac.__version__, plan.quick)
+            context = PageContext(
+                self.study, judged, drawn, self.figures, ac.__version__, plan.quick
+            )  # fmt: skip
             page = self.build(results, context)
             runs = identity.digest(store.path(part).name for part in [*parts, *second])
-            page = cited(page, shown, runs, quick=plan.quick)
+            page = cited(page, self.study, runs, quick=plan.quick)
             if self.live is not None:
-                page = self.live.added(page, self.key, out, quick=quick)
+                page = self.live.added(page, self.study, out, quick=quick)
             for key, made in context.rendered.items():
-                stage_files(folder, key, made, self.figures[key].code(self.key))
+                stage_files(folder, key, made, self.figures[key].code(self.study.package))
             folder.stage("index.html", render(page))
             folder.commit()
         return judged
@@ -219,9 +224,15 @@ def budget(needed: str) -> Generator[None]:
 
 
 def listed(
-    key: str, title: str, citation: str, figures: Mapping[str, str], *, memory: str = "4 GB"
+    package: str,
+    *,
+    key: str,
+    title: str,
+    citation: str,
+    figures: Mapping[str, str],
+    memory: str = "4 GB",
 ) -> Study:
-    """Return a study as lists show it; its module ``study`` has the ``DEFINITION``.
+    """Return a study as lists show it; the module ``study`` of its package has the ``DEFINITION``.
 
     ``memory`` is the budget that its runs need, which they have if the process has no larger one.
     """
@@ -235,10 +246,10 @@ def listed(
         figure: str | None = None,
     ) -> list[ClaimResult]:
         need("studies need", *REPORT, extra="studies")
-        definition: Definition[Any, Any] = import_module(f"ackclock.studies.{key}.study").DEFINITION
+        definition: Definition[Any, Any] = loaded(f"study {key}", f"{package}.study:DEFINITION")
         with budget(memory):
             return definition.reproduce(
                 out, quick=quick, threads=threads, console=console, figure=figure
             )
 
-    return Study(key=key, title=title, citation=citation, run=run, figures=figures)
+    return Study(key=key, title=title, citation=citation, run=run, figures=figures, package=package)

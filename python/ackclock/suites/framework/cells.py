@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock.base.estimates import estimate, runs_for
+from ackclock.base.estimates import estimate, runs_for, with_interval
 from ackclock.base.words import number_of
 from ackclock.runs.run import Run
 from ackclock.scenario.scenario import Scenario
@@ -61,8 +61,7 @@ class Cell:
             return "holds" if value == 1 else "does not hold"
         if math.isinf(value):
             return "never" if self.case.unit == "s" else "∞"
-        # Adding zero takes the sign off a rounded zero.
-        return f"{round(value * self.case.factor, self.case.digits) + 0.0:.{self.case.digits}f}"
+        return with_interval(value * self.case.factor, None, self.case.digits)
 
     @property
     def text(self) -> str:
@@ -72,8 +71,10 @@ class Cell:
         if self.case.runs or (self.ci == 0 and len(self.values) > 1):
             least, most = self.shown(min(self.values)), self.shown(max(self.values))
             return least if least == most else f"{least} to {most}"
-        ci = "" if self.ci is None or not math.isfinite(self.mean) else f" ± {self.shown(self.ci)}"
-        return self.shown(self.mean) + ci
+        if self.ci is None or self.case.condition or not math.isfinite(self.mean):
+            return self.shown(self.mean)
+        factor = self.case.factor
+        return with_interval(self.mean * factor, self.ci * factor, self.case.digits)
 
     @property
     def judgement(self) -> str:

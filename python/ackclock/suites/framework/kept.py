@@ -15,10 +15,14 @@ __all__ = ["Kept"]
 
 
 class Kept:
-    """The values of finished runs: a file a run, under the key of the run and of the case."""
+    """The values of finished runs: a file a run, under the key of the run and of the case.
 
-    def __init__(self, folder: Path | None) -> None:
+    ``sources`` is a hash of the suite's own sources, which turn tables into values.
+    """
+
+    def __init__(self, folder: Path | None, sources: str) -> None:
         self.folder = folder
+        self.sources = sources
 
     def get(self, case: Case, place: Substrate, scenario: Scenario) -> float | None:
         """Return the value of a finished run; None if there is none."""
@@ -37,6 +41,6 @@ class Kept:
     def _file(self, case: Case, place: Substrate, scenario: Scenario) -> Path | None:
         if self.folder is None:
             return None
-        about = f"{case.key} {case.metric} {identity.readers_id()}"
+        about = f"{case.key} {case.metric} {identity.readers_id()} {self.sources}"
         (key,) = identity.run_keys([scenario.to_json()], on=place, about=about)
         return self.folder / f"{key}.json"

@@ -27,7 +27,7 @@ _LEAST_SHARE = 1.0
 
 def build(found: Outcome, tables: Mapping[str, pl.DataFrame], judged: Mapping[str, str]) -> Page:
     """Return the page; ``judged`` has the words of each statement."""
-    of, study = found.of, STUDIES[found.of.key]
+    of, study = found.of, STUDIES.get(found.of.key)
     sections = (
         _best(found, tables, judged),
         _statements(found, tables, judged),
@@ -74,7 +74,7 @@ def _cite(found: Outcome) -> Section:
     key = found.of.key
     entry = bibtex(
         f"readings-{key}",
-        f"Readings of {STUDIES[key].title}",
+        f"Readings of {STUDIES.get(key).title}",
         identity.digest(sorted(found.judged["key"].unique().to_list())),
         note=f"Made by \\texttt{{ackclock readings {key}}}",
     )

@@ -202,15 +202,16 @@ class SweepResults:
         where
             Conditions that cells have to meet, SQL over the columns.
         over
-            Axes over whose values means are taken, besides the seeds; the title names them.
+            Axes whose values are brought together in means, or in a distribution, besides the
+            seeds; the title names them.
         sql
             A question whose answer is drawn in the place of the cells.
 
         Raises
         ------
         BadInput
-            A column that there is not, or an axis that varies where a mean would be taken and is
-            not named.
+            A column that there is not, or an axis that varies where cells would be brought
+            together and is not named.
         """
         from ackclock import plots  # noqa: PLC0415 - only for those who draw
 
@@ -231,9 +232,8 @@ class SweepResults:
         table = _meeting(table, where)
         if "status" in table.columns:
             table = table.filter(pl.col("status") == "ok")
-        if kind != "cdf":
-            self._expect_named("plot", table, named, over)
-            title = _with_means(title, table, named, over, every=kind == "map")
+        self._expect_named("plot", table, named, over)
+        title = _with_axes(title, table, named, over, kind)
         if kind == "cdf":
             table = table.with_columns(pl.col(value).cast(pl.Float64) * factor)
             return plots.distribution(table, value=value, by=by, label=label, title=title)
@@ -307,7 +307,8 @@ class SweepResults:
             if name in named or name in over:
                 continue
             # An axis that follows from those that are named is none of its own.
-            most = frame.group_by(named).agg(pl.col(name).n_unique())[name].max()
+            count = pl.col(name).n_unique()
+            most = (frame.group_by(named).agg(count) if named else frame.select(count))[name].max()
             if isinstance(most, int) and most > 1:
                 level = frame[name].drop_nulls()[0]
                 chosen = f"'{level}'" if isinstance(level, str) else level
@@ -345,17 +346,17 @@ def _meeting(frame: pl.DataFrame, conditions: str | Sequence[str]) -> pl.DataFra
     return found
 
 
-def _with_means(
-    title: str, table: pl.DataFrame, named: Sequence[str], over: Sequence[str], *, every: bool
+def _with_axes(
+    title: str, table: pl.DataFrame, named: Sequence[str], over: Sequence[str], kind: Plot
 ) -> str:
-    """Return a title that names what the means are over; with ``every`` the seeds as well."""
+    """Return a title that names the axes brought together; of a map the seeds, too."""
     seeds = table["seed"].n_unique() if "seed" in table.columns and "seed" not in named else 1
     what = [f"{name} ({table[name].n_unique()})" for name in over]
-    if every and seeds > 1:
+    if kind == "map" and seeds > 1:
         what.append(number_of(seeds, "seed"))
     if not what:
         return title
-    told = f"means over {', '.join(what)}"
+    told = f"{'cells of' if kind == 'cdf' else 'means over'} {', '.join(what)}"
     return f"{title} ({told})" if title else told.capitalize()
 
 

@@ -12,18 +12,17 @@ import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 from threading import Lock
 from time import monotonic
 from typing import Any
 
 import polars as pl
 
+from ackclock.base.claims import Study
+from ackclock.base.entries import loaded
 from ackclock.base.errors import BadInput
-from ackclock.base.nearest import nearest
 from ackclock.runs import identity
-from ackclock.studies import KEYS, STUDIES
+from ackclock.studies import STUDIES
 from ackclock.studies.framework import parts, readings, simulation
 from ackclock.studies.framework.readings import SIZES, Readings
 from ackclock.sweeps.plans.axes import Axis
@@ -65,23 +64,26 @@ def readings_of(key: str) -> Readings[Any, Any]:
     BadInput
         There is no such study, or it declares none.
     """
-    if key not in KEYS:
-        raise BadInput(f"study: `{key}` is no study{nearest(key, KEYS)}")
-    try:
-        found: Readings[Any, Any] = import_module(f"ackclock.studies.{key}.readings").READINGS
-    except ModuleNotFoundError:
-        known = ", ".join(each for each in KEYS if _declares(each))
-        raise BadInput(f"study: `{key}` declares no readings, expected one of {known}") from None
+    study = STUDIES.get(key)
+    if not _declares(study):
+        raise BadInput(
+            f"study: `{key}` declares no readings, expected one of {', '.join(declared())}"
+        )
+    found: Readings[Any, Any] = loaded(f"study {key}", f"{study.package}.readings:READINGS")
     return found
 
 
 def declared() -> dict[str, str]:
     """Return the titles of the studies that declare readings."""
-    return {key: STUDIES[key].title for key in KEYS if _declares(key)}
+    return {study.key: study.title for study in STUDIES.all()[0] if _declares(study)}
 
 
-def _declares(key: str) -> bool:
-    return (Path(__file__).parents[2] / "studies" / key / "readings.py").is_file()
+def _declares(study: Study) -> bool:
+    try:
+        return (study.folder / "readings.py").is_file()
+    except BadInput:
+        # The package of somebody's study is not where it says: no other is disturbed.
+        return False
 
 
 def plan_of(key: str, *, title: str = "", search: Mapping[str, Any] | None = None) -> Plan:
@@ -132,8 +134,8 @@ def code(key: str) -> str:
     """Return the digest of the files that decide what a reading's run finds."""
     of = readings_of(key)
     files = [of.folder / name for name in of.code]
-    files += [*of.folder.glob("predicates*.py"), of.folder / "readings.py"]
-    return parts.digest(*identity.study_sources(files))
+    files += [*of.folder.rglob("predicates*.py"), of.folder / "readings.py"]
+    return parts.digest(*identity.own_sources(files))
 
 
 class StudyWorker:

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::parts::loss::Loss;
 use crate::{
-    Ack, AckThinning, AggregationConfig, Discipline, Link, LinkConfig, LinkParts, Packet, PacketId,
-    PacketKind, QueueLimit, Thinning, Verdict,
+    Ack, AckThinning, AggregationConfig, Discipline, Installed, Link, LinkConfig, LinkParts,
+    Packet, PacketId, PacketKind, Part, QueueLimit, Thinning, Verdict,
 };
 
 /// A link of 8 Mbit/s, at which a byte takes a microsecond, behind drop-tail.
@@ -23,15 +23,16 @@ fn link(aggregation: Option<Value>, thinning: Option<Value>) -> Link {
     };
     let aggregation = aggregation.map(|settings| {
         let config: AggregationConfig = serde_json::from_value(settings).unwrap();
-        config.check().unwrap();
+        config.check(Rate::from_bps(1_000_000)).unwrap();
         config.aggregation(Stream::new(1, "aggregation"))
     });
     let thinning = thinning.map(|settings| {
         let config: AckThinning = serde_json::from_value(settings).unwrap();
-        config.check().unwrap();
+        config.check(Rate::from_bps(1_000_000)).unwrap();
         Thinning::new(config)
     });
-    Link::new(LinkParts { aggregation, thinning, ..LinkParts::new(config, Stream::new(1, "link")) })
+    let installed = Installed { aggregation, thinning, ..Installed::default() };
+    Link::new(LinkParts { installed, ..LinkParts::new(config, Stream::new(1, "link")) })
 }
 
 fn at(us: u64) -> Instant {
@@ -191,7 +192,7 @@ fn the_newest_ack_is_held_no_longer_than_said() {
 fn impossible_settings_are_refused() {
     let refused = |settings: Value| {
         let config: AggregationConfig = serde_json::from_value(settings).unwrap();
-        config.check().unwrap_err().0
+        config.check(Rate::from_bps(1_000_000)).unwrap_err().0
     };
     assert_eq!(refused(json!({"kind": "hold", "packets": 1})), "packets");
     assert_eq!(refused(json!({"kind": "hold", "time": "0 s"})), "time");
@@ -199,5 +200,11 @@ fn impossible_settings_are_refused() {
     assert_eq!(refused(json!({"kind": "ampdu", "volume": "0 B"})), "volume");
     assert_eq!(refused(json!({"kind": "grants", "interval": "0 s"})), "interval");
     assert_eq!(refused(json!({"kind": "grants", "volume": "0 B"})), "volume");
-    assert_eq!(AckThinning { every: 1, ..AckThinning::default() }.check().unwrap_err().0, "every");
+    assert_eq!(
+        AckThinning { every: 1, ..AckThinning::default() }
+            .check(Rate::from_bps(1_000_000))
+            .unwrap_err()
+            .0,
+        "every"
+    );
 }

@@ -64,6 +64,11 @@ impl Described for Shaper {
         self.free = starts + time;
         time
     }
+
+    /// The tokens that have come: the burst that the bucket began with is not repeated.
+    fn capacity(&self, now: Instant) -> Option<u128> {
+        Some(u128::from(now.as_nanos()) * u128::from(self.bucket.rate().as_bps()))
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Load;
 use super::bounds::{A_GAIN, A_SHARE, check_bounds};
 use crate::check::{Refusal, refuse};
+use crate::parts::contract::Part;
 
 /// The router in front of a link offers every RCP flow one rate. It is found from the link's spare
 /// capacity and its queue; keys that are left out have the numbers of RCP's authors.
@@ -52,12 +53,10 @@ impl RcpConfig {
         rtt: Duration::from_millis(200),
         initial: 0.05,
     };
+}
 
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first key that is wrong, and why.
-    pub fn check(&self) -> Result<(), Refusal> {
+impl Part for RcpConfig {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
         check_bounds(&[
             ("alpha", self.alpha, 10.0, A_GAIN),
             ("beta", self.beta, 10.0, A_GAIN),
@@ -70,6 +69,14 @@ impl RcpConfig {
             }
         }
         Ok(())
+    }
+
+    fn keeps_times(&self) -> bool {
+        true
+    }
+
+    fn is_router(&self) -> bool {
+        true
     }
 }
 

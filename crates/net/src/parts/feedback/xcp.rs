@@ -7,13 +7,14 @@
 //! none. What is left to give and to take in the interval are the *residues*.
 
 use ackclock_packet::XcpHeader;
-use ackclock_units::{Duration, Instant};
+use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Load;
 use super::bounds::{A_GAIN, A_SHARE, check_bounds};
 use crate::check::{Refusal, refuse};
+use crate::parts::contract::Part;
 
 /// The router in front of a link tells every packet of an XCP flow how its sender is to change.
 /// Keys that are left out have the numbers of XCP's authors.
@@ -45,12 +46,10 @@ impl XcpConfig {
     /// first, as in the authors' simulator.
     pub const DEFAULT: Self =
         Self { alpha: 0.4, beta: 0.226, shuffle: 0.1, rtt: Duration::from_millis(50) };
+}
 
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first key that is wrong, and why.
-    pub fn check(&self) -> Result<(), Refusal> {
+impl Part for XcpConfig {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
         check_bounds(&[
             ("alpha", self.alpha, 10.0, A_GAIN),
             ("beta", self.beta, 10.0, A_GAIN),
@@ -60,6 +59,14 @@ impl XcpConfig {
             return Ok(());
         }
         refuse("rtt", "expected from 1 ms to 1 s")
+    }
+
+    fn keeps_times(&self) -> bool {
+        true
+    }
+
+    fn is_router(&self) -> bool {
+        true
     }
 }
 

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::queue::FairConfig;
 use crate::{
-    Counters, Discipline, Link, LinkConfig, LinkParts, Packet, PacketId, PacketKind, QueueLimit,
-    Verdict,
+    Counters, Discipline, Installed, Link, LinkConfig, LinkParts, Packet, PacketId, PacketKind,
+    QueueLimit, Verdict,
 };
 
 const NONE: ImpairmentConfig = ImpairmentConfig {
@@ -27,10 +27,8 @@ fn link(discipline: Discipline, loss: f64, impairments: ImpairmentConfig) -> Lin
         loss: crate::Loss::Random(loss),
     };
     let impairments = Impairments::new(impairments, |what| Stream::new(1, &format!("link {what}")));
-    Link::new(LinkParts {
-        impairments: Some(impairments),
-        ..LinkParts::new(config, Stream::new(1, "link"))
-    })
+    let installed = Installed { impairments: Some(impairments), ..Installed::default() };
+    Link::new(LinkParts { installed, ..LinkParts::new(config, Stream::new(1, "link")) })
 }
 
 /// The arrivals of `packets` packets, one a millisecond, each with its number; and the counters when

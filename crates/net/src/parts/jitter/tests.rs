@@ -4,7 +4,7 @@ use super::*;
 
 fn jitter(settings: serde_json::Value) -> Jitter {
     let config: JitterConfig = serde_json::from_value(settings).unwrap();
-    config.check().unwrap();
+    config.check(Rate::from_bps(1_000_000)).unwrap();
     Jitter::new(&config, Stream::new(1, "jitter"))
 }
 
@@ -88,6 +88,6 @@ fn settings_that_cannot_be_are_refused() {
         (json!({"kind": "slots", "every": "0 s"}), "every"),
     ] {
         let config: JitterConfig = serde_json::from_value(settings).unwrap();
-        assert_eq!(config.check().unwrap_err().0, key);
+        assert_eq!(config.check(Rate::from_bps(1_000_000)).unwrap_err().0, key);
     }
 }

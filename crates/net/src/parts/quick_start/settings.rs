@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Behaviour, Denial, QuickStartConfig};
 use crate::check::{Refusal, refuse};
+use crate::parts::contract::Part;
 
 /// The treatment of Quick-Start requests (RFC 4782) by the router in front of a link. Left out, it takes no part, as
 /// almost every router of today: it does not touch the option, and every request that goes through
@@ -133,12 +134,10 @@ impl QuickStartSpec {
     pub const fn admits(&self) -> bool {
         matches!(self, Self::Admission(_))
     }
+}
 
-    /// Checks the settings.
-    ///
-    /// # Errors
-    /// The first key that is wrong, and why.
-    pub fn check(&self) -> Result<(), Refusal> {
+impl Part for QuickStartSpec {
+    fn check(&self, _: Rate) -> Result<(), Refusal> {
         let Self::Admission(spec) = self else { return Ok(()) };
         if spec.threshold.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return refuse("threshold", "expected a share of the capacity from 0 to 1");
@@ -155,5 +154,13 @@ impl QuickStartSpec {
             QuickStartRate::check(rate).or_else(|expected| refuse(key, expected))?;
         }
         Ok(())
+    }
+
+    fn keeps_times(&self) -> bool {
+        true
+    }
+
+    fn is_router(&self) -> bool {
+        true
     }
 }

@@ -1,19 +1,12 @@
 //! Routers that rule senders stand on all of their way.
 
-use ackclock_net::{RcpConfig, XcpConfig};
+use ackclock_laws::growth::Routers;
 use ackclock_tcp::Config;
-use ackclock_tcp::growth::Routers;
 
-use super::rules::{Result, check_given, refuse};
+use super::rules::{Result, refuse};
 use crate::error::ScenarioError;
 use crate::layout::topology::{Layout, Wire};
 use crate::scenario::Scenario;
-
-/// A link's keys `rcp` and `xcp`.
-pub fn check_link(key: &str, rcp: Option<&RcpConfig>, xcp: Option<&XcpConfig>) -> Result {
-    check_given(&format!("{key}.rcp"), rcp, RcpConfig::check)?;
-    check_given(&format!("{key}.xcp"), xcp, XcpConfig::check)
-}
 
 /// Checks that each flow and class that goes by routers finds one in front of every link.
 pub fn check_paths(scenario: &Scenario, entries: &[usize], layout: &Layout) -> Result {
@@ -34,12 +27,8 @@ pub fn check_paths(scenario: &Scenario, entries: &[usize], layout: &Layout) -> R
 
 fn check_path(key: &str, config: &Config, path: &[Vec<usize>; 2], layout: &Layout) -> Result {
     let (word, has): (_, fn(&Wire) -> bool) = match config.parts.growth.about().routers {
-        Some(Routers::Rate) => {
-            ("rcp", |wire| wire.feedback.as_ref().is_some_and(|f| f.0.is_some()))
-        }
-        Some(Routers::Throughput) => {
-            ("xcp", |wire| wire.feedback.as_ref().is_some_and(|f| f.1.is_some()))
-        }
+        Some(Routers::Rate) => ("rcp", |wire| wire.spec.rcp.is_some()),
+        Some(Routers::Throughput) => ("xcp", |wire| wire.spec.xcp.is_some()),
         None => return Ok(()),
     };
     let ignorant = path.iter().flatten().map(|wire| &layout.wires[*wire]).find(|wire| !has(wire));

@@ -1,5 +1,6 @@
 //! Checks of applications in time, of measures from then on, and of changes on the way.
 
+use ackclock_net::Part as _;
 use ackclock_units::Duration;
 
 use super::rules::{Result, check_named, check_part, refuse};
@@ -121,7 +122,7 @@ pub fn check_outages(scenario: &Scenario, layout: &Layout) -> Result {
             );
         }
         let wire = layout.link(name).unwrap_or_default();
-        if outage.holds && (0..2).any(|way| layout.wires[wire + way].channel.is_some()) {
+        if outage.holds && (0..2).any(|way| layout.wires[wire + way].spec.channel.is_some()) {
             return refuse(
                 &key(".holds"),
                 "the link's `channel` decides its rate; expected a link without one",
@@ -154,7 +155,7 @@ fn check_rate(
 ) -> Result {
     let Some(rate) = event.set.as_ref().and_then(|set| set.rate) else { return Ok(()) };
     let Some(first) = layout.link(link) else { return Ok(()) };
-    if ways(event).any(|way| layout.wires[first + way].channel.is_some()) {
+    if ways(event).any(|way| layout.wires[first + way].spec.channel.is_some()) {
         return refuse(
             &key("set.rate"),
             "the link's `channel` decides its rate; expected a link without one",
@@ -181,14 +182,14 @@ fn check_jitter(
         return Ok(());
     };
     let Some(first) = layout.link(link) else { return Ok(()) };
-    if ways(event).any(|way| layout.wires[first + way].impairments.jitter.is_none()) {
+    if ways(event).any(|way| layout.wires[first + way].spec.jitter.is_none()) {
         // Without one packets keep their order, which a link's shortcuts count on from the start.
         return refuse(
             &key("set.jitter"),
             "the link has none before; expected a link with a `jitter`, such as one of 0 s",
         );
     }
-    check_part(&key("set.jitter"), jitter.check())
+    check_part(&key("set.jitter"), jitter.check(layout.wires[first].config.rate))
 }
 
 /// The directions of a link that an event is about.
@@ -244,7 +245,9 @@ pub fn check_event(
                 );
             }
             check_jitter(&key, link, event, layout)?;
-            check_part(&key("set.loss"), set.loss.unwrap_or_default().check())
+            let Some(first) = layout.link(link) else { return Ok(()) };
+            let rate = layout.wires[first].config.rate;
+            check_part(&key("set.loss"), set.loss.unwrap_or_default().check(rate))
         }
         (None, Some(flow)) => {
             if !matches!(scenario.topology, Topology::Graph { .. }) {

@@ -29,19 +29,3 @@ pub fn check_part(key: &str, checked: std::result::Result<(), Refusal>) -> Resul
         _ => refuse(&format!("{key}.{of}"), &why),
     })
 }
-
-/// Checks a part that may be left out.
-pub fn check_given<T>(
-    key: &str,
-    part: Option<&T>,
-    check: impl Fn(&T) -> std::result::Result<(), Refusal>,
-) -> Result {
-    part.map_or(Ok(()), |part| check_part(key, check(part)))
-}
-
-pub fn check_share(key: &str, share: f64) -> Result {
-    if (0.0..=1.0).contains(&share) {
-        return Ok(());
-    }
-    refuse(key, &format!("{share} is not a probability, expected a number from 0 to 1"))
-}

@@ -2,8 +2,8 @@
 
 use crate::endpoint::timestamps::Timestamps;
 use crate::endpoint::{Endpoint, Transmit};
-use crate::event::Feedback;
-use crate::growth::Routers;
+use ackclock_laws::event::Feedback;
+use ackclock_laws::growth::Routers;
 use ackclock_packet::CongestionHeader;
 use ackclock_units::{Bytes, Instant};
 

@@ -5,7 +5,7 @@ use crate::config::SegmentRules;
 use crate::data::clock::timestamp_clock;
 use crate::endpoint::timestamps::Timestamps;
 use crate::endpoint::{Agreed, Endpoint, Failure, State, Transmit};
-use crate::event::Handshake;
+use ackclock_laws::event::Handshake;
 use ackclock_packet::{CongestionHeader, Flags, IpMeta, Options, Segment, Seq};
 use ackclock_units::{Bytes, Instant, Mss};
 

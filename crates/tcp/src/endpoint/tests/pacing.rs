@@ -1,9 +1,9 @@
+use ackclock_laws::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
+use ackclock_laws::growth::Growth;
 use ackclock_units::Rate;
 
 use super::*;
 use crate::config::Pacing;
-use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
-use crate::growth::Growth;
 
 /// A law with a window and a rate that never change.
 #[derive(Debug)]

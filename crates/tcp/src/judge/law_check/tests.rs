@@ -1,7 +1,8 @@
 //! Every law of the house keeps the rules, and each rule finds a law that does not.
 
+use ackclock_laws::growth::Reno;
+
 use super::*;
-use crate::growth::Reno;
 use crate::variant::{Part, REGISTRY, register_law};
 
 fn plan(stories: u64) -> Plan {

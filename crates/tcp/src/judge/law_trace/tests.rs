@@ -1,6 +1,6 @@
 use super::*;
-use crate::config::Profile;
 use crate::variant::Variant;
+use ackclock_laws::Profile;
 
 const FIRST: Row = Row {
     kind: Kind::Init,

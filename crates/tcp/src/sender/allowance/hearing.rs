@@ -8,7 +8,7 @@ use ackclock_packet::Seq;
 use ackclock_units::Bytes;
 use ackclock_units::random::Stream;
 
-use crate::event::Stamps;
+use ackclock_laws::event::Stamps;
 
 /// The facts of an ACK that a recorded trace gives, in the place of those that the sender finds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,9 +1,9 @@
 //! Jumps past slow start: a larger window, paced for its first round trip.
 
+use ackclock_laws::event::{Proposal, Why};
 use ackclock_units::{Bytes, Instant, Rate};
 
 use super::Allowance;
-use crate::event::{Proposal, Why};
 use crate::sender::backlog::Backlog;
 use crate::sender::flight::Flight;
 

@@ -2,11 +2,11 @@
 
 use ackclock_units::{Bytes, Instant, Rate};
 
-use crate::event::{
+use ackclock_laws::event::{
     Ack, Acked, Congestion, Delivery, Established, Feedback, LostSegment, MarkReport, Proposal,
     RecoveryEnd, RttSample, SendStart, SlowStartStep, StateChange,
 };
-use crate::growth::{AnyGrowth, Delays, Growth, GrowthChoice, Wants};
+use ackclock_laws::growth::{AnyGrowth, Delays, Growth, GrowthChoice, Wants};
 
 /// A law, and what its window is: that is asked for many times for each time that it changes, and a law
 /// may lie elsewhere in memory.

@@ -2,10 +2,10 @@
 
 mod echoes;
 
+use ackclock_laws::event::Signal;
 use ackclock_packet::Seq;
 
 use crate::config::EcnConfig;
-use crate::event::Signal;
 
 /// The state of echoes.
 #[derive(Clone, Copy, Debug)]

@@ -12,12 +12,12 @@
 
 mod changes;
 
+use ackclock_laws::event::CaState;
 use ackclock_packet::Seq;
 use ackclock_units::Bytes;
 
 use super::law::Law;
 use crate::config::States as Rule;
-use crate::event::CaState;
 
 /// The state of a sender.
 #[derive(Clone, Copy, Debug)]

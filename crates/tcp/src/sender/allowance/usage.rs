@@ -1,13 +1,13 @@
 //! The use of the window, as the growth law and the idle rule are told it.
 
+use ackclock_laws::event::{Ack, Proposal, Why};
+use ackclock_laws::idle::{Idle, Usage};
+use ackclock_laws::start::Start;
 use ackclock_units::{Bytes, Mss};
 
 use super::{Allowance, Taken, View};
-use crate::event::{Ack, Proposal, Why};
-use crate::idle::{Idle, Usage};
 use crate::recovery::Recovery;
 use crate::sender::stats::SenderStats;
-use crate::start::Start;
 
 impl Allowance {
     /// An ACK as the four choices see it.

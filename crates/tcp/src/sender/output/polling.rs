@@ -1,10 +1,10 @@
 //! The sender asked for the next data.
 
+use ackclock_laws::event::Limit;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
 use super::{DataRange, Follows};
-use crate::event::Limit;
 use crate::recovery::{Recovery, SentSegment};
 use crate::sender::backlog::{ShortWait, WindowStall};
 use crate::sender::{Sender, View};
@@ -188,6 +188,7 @@ impl Sender {
         }
         flight.on_sent(&SentSegment { now, start: data.seq, len, again });
         stats.segments_sent += 1;
+        stats.fins_alone += u64::from(data.len == Bytes::ZERO);
         if again {
             stats.segments_retransmitted += 1;
             stats.retransmitted_bytes += len.get();

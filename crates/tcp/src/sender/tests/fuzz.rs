@@ -3,10 +3,11 @@
 
 use proptest::prelude::*;
 
+use ackclock_laws::start::{JumpChoice, SynLossChoice};
+
 use super::super::*;
 use crate::Profile;
 use crate::sender::story::{Step, World};
-use crate::start::{JumpChoice, SynLossChoice};
 use crate::variant::{Part, Parts, REGISTRY, Variant};
 
 fn step() -> impl Strategy<Value = Step> {

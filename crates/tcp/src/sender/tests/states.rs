@@ -1,7 +1,8 @@
 //! Marks, losses, timeouts and undos in turn, with windows by hand. What recovery finds is given, as in the replay.
 
+use ackclock_laws::event::CaState;
+
 use super::*;
-use crate::event::CaState;
 use crate::sender::replay::{Kind, Replay, Row};
 
 const NOTHING: Row = Row {
@@ -174,7 +175,7 @@ fn linuxs_dctcp_counts_what_is_sacked_and_ends_its_window_at_next_seq() {
     let mut story = Story::linux("dctcp");
     let alpha = |story: &Story| {
         let AnyGrowth::DctcpLinux(law) = story.0.sender.growth() else { panic!() };
-        law.module.alpha()
+        law.module().alpha()
     };
     assert_eq!(alpha(&story), 1024);
     // The first window is empty, and ends with the first ACK: 1024 - 64. The next ends at the twentieth segment.

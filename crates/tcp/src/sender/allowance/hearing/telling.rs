@@ -1,10 +1,10 @@
 //! The reports to a law that hears every ACK.
 
+use ackclock_laws::event::{Acked, CaState, Stamps};
 use ackclock_units::Bytes;
 
 use super::Recorded;
 use crate::data::clock::timestamp_clock;
-use crate::event::{Acked, CaState, Stamps};
 use crate::recovery::Recovery;
 use crate::sender::allowance::{Allowance, Taken, View};
 use crate::sender::arrived::Arrived;

@@ -1,9 +1,9 @@
 //! The answers to the peer's echoes of marks.
 
+use ackclock_laws::event::MarkReport;
 use ackclock_packet::Seq;
 use ackclock_units::Bytes;
 
-use crate::event::MarkReport;
 use crate::sender::allowance::{Allowance, View};
 use crate::sender::flight::Flight;
 use crate::sender::stats::SenderStats;

@@ -1,12 +1,12 @@
 //! The reports to a law that models the path.
 
+use ackclock_laws::data::cache::{Place, place};
+use ackclock_laws::event::{Delivery, Limit, Repair};
+use ackclock_laws::idle::Idle;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
 use super::{BeforeAck, Modelled};
-use crate::data::cache::{Place, place};
-use crate::event::{Delivery, Limit, Repair};
-use crate::idle::Idle;
 use crate::recovery::Recovery;
 use crate::sender::allowance::Allowance;
 use crate::sender::allowance::hearing::Hearing;

@@ -1,15 +1,15 @@
 //! The pacer of a sender: its rate, and what it holds back.
 
+use ackclock_laws::event::Limit;
+use ackclock_laws::start::is_far_below;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use super::{AVOIDANCE_RATIO, SLOW_START_RATIO};
 use crate::config::Pacing;
-use crate::event::Limit;
 use crate::recovery::Recovery;
 use crate::sender::allowance::{Allowance, View};
 use crate::sender::backlog::Backlog;
 use crate::sender::flight::Flight;
-use crate::start::is_far_below;
 
 impl Allowance {
     /// The window is known: pacing begins if there is to be any.

@@ -1,14 +1,14 @@
 //! The changes of state, and their consequences.
 
+use ackclock_laws::event::{CaState, RecoveryEnd, Signal, SlowStartStep, StateChange};
+use ackclock_laws::start::Start;
 use ackclock_units::Bytes;
 
-use crate::event::{CaState, RecoveryEnd, Signal, SlowStartStep, StateChange};
 use crate::recovery::{Outcome, Recovery};
 use crate::sender::allowance::states::Begun;
 use crate::sender::allowance::{Allowance, Taken, View};
 use crate::sender::flight::Flight;
 use crate::sender::stats::SenderStats;
-use crate::start::Start;
 
 impl Allowance {
     fn enter(&mut self, view: View<'_>, to: CaState) {

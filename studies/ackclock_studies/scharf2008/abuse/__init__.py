@@ -1,0 +1,1 @@
+"""Requests that nobody means, and requests that nobody checks."""

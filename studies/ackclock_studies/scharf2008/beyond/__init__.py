@@ -1,0 +1,1 @@
+"""Other ways to begin than those of the paper."""

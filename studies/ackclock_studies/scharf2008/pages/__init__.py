@@ -1,0 +1,1 @@
+"""Table I: users of a web browser, and their page times."""

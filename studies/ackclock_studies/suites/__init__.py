@@ -1,0 +1,1 @@
+"""The field's test sets, a module or a folder each."""
