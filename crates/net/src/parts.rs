@@ -73,7 +73,7 @@ pub trait Install: Part {
     fn install(&self, link: &mut Installed, rate: Rate, stream: &dyn Fn(&str) -> Stream);
 }
 
-/// How each part is put among those of a link: `|its settings, the link, the rate, the streams|`.
+/// The table of how parts are put among those of a link: `|settings, link, rate, streams|`.
 macro_rules! installs {
     ($($Part:ty: |$part:ident, $link:ident, $rate:ident, $stream:ident| $install:expr;)*) => {
         $(
