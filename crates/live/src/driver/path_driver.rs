@@ -133,7 +133,8 @@ impl PathDriver {
             awake: 0.0,
             wake_up: Duration::ZERO,
         };
-        let mut wake_policy = WakePolicy::new(self.polls, meter.scheduling);
+        let mut wake_policy =
+            WakePolicy::new(self.polls, meter.scheduling).in_virtual_time(sys::in_virtual_time());
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut own = Vec::with_capacity(moments.len());
         let mut poll = Poll::default();
