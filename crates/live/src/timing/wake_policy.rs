@@ -149,7 +149,7 @@ impl WakePolicy {
         }
     }
 
-    /// The same in virtual time, if `is`: it sleeps to the moment, and never waits awake. Work takes no time there, and
+    /// This policy in virtual time, if `is`: it sleeps to the moment, and never waits awake. Work takes no time there, and
     /// each look at the clock takes some.
     #[must_use]
     pub const fn in_virtual_time(mut self, is: bool) -> Self {
