@@ -36,7 +36,9 @@ BEGINNINGS = re.compile(
 QUESTIONS = re.compile(
     r"(What|Whatever|Whether|Who|Whoever|Whom|Whose|Which|Whichever|How|Where|Wherever|Of|So)\b"
 )
-_READ = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "python/ackclock/examples/*.toml")
+#: The signposts of rooms.
+_ROOMS = ("crates/*/src/README.md", "python/ackclock/**/README.md", "studies/README.md")
+_READ = ("README.md", "CONTRIBUTING.md", *_ROOMS, "docs/**/*.md", "python/ackclock/examples/*.toml")
 _NOT_READ = (
     *("docs/decisions/", "docs/changes/", "docs/reference/scenario.md", "docs/reference/cli.md"),
     "docs/queues/README.md",
@@ -47,7 +49,7 @@ _END = re.compile(r"[.!?](?=[)\"'*_\]]*(?:\s|$))")
 
 _RUST = re.compile(r"^\s*//[/!](?!/) ?(.*)$")
 _ENTRY = re.compile(r"^\s*[\w*, .\[\]|:\"']+$")
-_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
+_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", *_ROOMS, "docs/**/*.md")
 _LINK = re.compile(r"\]\([^)]*\)|https?://\S+")
 
 

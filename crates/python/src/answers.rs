@@ -6,8 +6,9 @@ use ackclock_lab::{Folder, Ticket};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::background::{Told, Work, in_background};
+use crate::errors::guarded;
 use crate::run::Run;
-use crate::{Told, Work, guarded, in_background};
 
 /// Return the answer to a request of the page for browsers, JSON text: a header, and buffers behind it. Releases the GIL.
 ///
