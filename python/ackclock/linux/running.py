@@ -111,7 +111,7 @@ def run_linux(
     Raises
     ------
     BadInput
-        What a live run refuses, or there is no such kernel.
+        The first key that a live run refuses, or there is no such kernel.
     UnfinishedError
         The guest hangs or did not come up.
     """
