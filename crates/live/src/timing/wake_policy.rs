@@ -160,7 +160,7 @@ impl WakePolicy {
 
     /// Counts, if it is time to, what the thread used of a processor, which `used` tells: since it exists.
     pub fn count(&mut self, now: Instant, used: impl FnOnce() -> Duration) {
-        if now.since(self.counted.0.min(now)) >= COUNT_EVERY {
+        if !self.exact && now.since(self.counted.0.min(now)) >= COUNT_EVERY {
             self.count_now(now, used());
         }
     }
