@@ -30,8 +30,8 @@ from ackclock.cli.commands.drill import drill, judge
 from ackclock.cli.commands.export import export
 from ackclock.cli.commands.importing import import_
 from ackclock.cli.commands.kernel import kernel_app
-from ackclock.cli.commands.law import check_law
-from ackclock.cli.commands.law_trace import compare_law_trace
+from ackclock.cli.commands.law import check_law, compare_law_trace
+from ackclock.cli.commands.linux import linux_app
 from ackclock.cli.commands.live import (
     comparison_table,
     play,
@@ -69,6 +69,7 @@ app = typer.Typer(
 )
 app.add_typer(theory_app, name="theory")
 app.add_typer(kernel_app, name="kernel")
+app.add_typer(linux_app, name="linux")
 
 
 @cache
@@ -244,12 +245,21 @@ def run(
         ),
     ] = None,
     on: Annotated[
-        Literal["sim", "live", "theory"],
+        Literal["sim", "live", "linux", "theory"],
         typer.Option(
             help="sim: packet simulation; live: real packets, and the kernel's TCP at their ends; "
-            "theory: the closed form that the scenario matches."
+            "linux: the same within a Linux kernel in virtual time; theory: the closed form that "
+            "the scenario matches."
         ),
     ] = "sim",
+    linux: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KERNEL",
+            help="The kernel of --on linux: a key of `ackclock linux list`, 7.2, or '7.2, hz "
+            "1000'. Default: the newest.",
+        ),
+    ] = None,
     engine: Annotated[
         Literal["fast", "reference"] | None,
         typer.Option(
@@ -298,37 +308,56 @@ def run(
 
     load_laws(law)
     told = _Told.of(out, as_json=as_json, as_csv=as_csv)
-    if pcap_link and pcap is None:
-        raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
-    for option, given in (
-        ("--ports", ports is not None),
-        ("--sender", sender is not None),
-        ("--receiver", receiver is not None),
-        ("--routers", routers is not None),
-        ("--records", records),
-        ("--busy", busy),
-        ("--allow-programs", allow_programs),
-        ("--as-root", as_root),
-    ):
-        if given and on != "live":
-            raise BadInput(f"{option}: stands alone, expected --on live beside it")
-    if pcap_link and on == "live":
-        raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
-    if on == "theory":
-        for option, given in (("--seed", seed is not None), ("--pcap", pcap is not None)):
-            if given:
-                raise BadInput(f"{option}: a closed form has none, expected --on sim or --on live")
-    if engine is not None and on != "sim":
-        raise BadInput("--engine: a simulation has one, expected --on sim beside it")
+    _refuse_options(
+        on,
+        of_theory={"--seed": seed, "--pcap": pcap},
+        of_sim={"--engine": engine},
+        of_live={
+            "--ports": ports, "--sender": sender, "--receiver": receiver, "--routers": routers,
+            "--records": records, "--busy": busy, "--allow-programs": allow_programs,
+            "--as-root": as_root,
+        },
+        of_linux={"--linux": linux},
+        pcap_link=pcap_link,
+    )  # fmt: skip
     scenario = ScenarioFile(file)
-    if on == "live":
+    if on in ("live", "linux"):
         refuse_programs(scenario.to_json(), allowed=allow_programs)
     with _held(out, pcap):
         _run(
             scenario, on=on, engine=engine or "fast", out=out, seed=seed, pcap=pcap,
             pcap_link=pcap_link, ports=ports, sender=sender, receiver=receiver, routers=routers,
             records=records, busy=busy, told=told, allow_programs=allow_programs, as_root=as_root,
+            linux=linux,
         )  # fmt: skip
+
+
+def _refuse_options(
+    on: str,
+    *,
+    of_theory: Mapping[str, object],
+    of_sim: Mapping[str, object],
+    of_live: Mapping[str, object],
+    of_linux: Mapping[str, object],
+    pcap_link: list[str] | None,
+) -> None:
+    """Refuse the first option of a run that is another substrate's."""
+    if pcap_link and of_theory["--pcap"] is None:
+        raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
+    on_packets = ("live", "linux")
+    for options, places in ((of_live, on_packets), (of_linux, ("linux",))):
+        for option, given in options.items():
+            if given and on not in places:
+                raise BadInput(f"{option}: stands alone, expected --on {places[0]} beside it")
+    if of_live["--busy"] and on == "linux":
+        raise BadInput("--busy: a guest's clock waits for the path, expected --on live beside it")
+    if pcap_link and on in on_packets:
+        raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
+    for option, given in of_theory.items():
+        if given is not None and on == "theory":
+            raise BadInput(f"{option}: a closed form has none, expected --on sim or --on live")
+    if of_sim["--engine"] is not None and on != "sim":
+        raise BadInput("--engine: a simulation has one, expected --on sim beside it")
 
 
 @contextmanager
@@ -345,7 +374,7 @@ def _held(out: Path | None, pcap: Path | None = None) -> Generator[None]:
 def _run(
     scenario: ScenarioFile,
     *,
-    on: Substrate,
+    on: Substrate | Literal["linux"],
     engine: Literal["fast", "reference"],
     out: Path | None,
     seed: int | None,
@@ -360,6 +389,7 @@ def _run(
     told: _Told,
     allow_programs: bool,
     as_root: bool,
+    linux: str | None,
 ) -> None:
     from ackclock.runs.api import run_to
 
@@ -373,6 +403,21 @@ def _run(
                 routers=routers, records=records, busy=busy,
                 programs=None if out is None else out / "programs",
                 allow_programs=allow_programs, as_root=as_root,
+            )  # fmt: skip
+        _tell_live(result, told)
+        return
+    if on == "linux":
+        with printing.status(f"in a guest for {scenario.duration} of its clock") as status:
+
+            def tell(at_s: float) -> None:
+                status(f"in a guest: {at_s:.1f} s of its clock")
+
+            result = ackclock.run(
+                scenario, on="linux", linux=linux, seed=seed, ports=ports, pcap=pcap,
+                sender=sender, receiver=receiver, routers=routers, records=records,
+                programs=None if out is None else out / "programs",
+                allow_programs=allow_programs, as_root=as_root,
+                progress=tell,
             )  # fmt: skip
         _tell_live(result, told)
         return

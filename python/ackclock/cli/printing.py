@@ -173,14 +173,16 @@ _TOLD_EVERY = 60.0
 
 
 @contextmanager
-def status(text: str, kept: str | None = None) -> Generator[Callable[[str], None]]:
-    """Say how far work is: on a terminal by a line that what is given replaces, else once a minute.
+def status(
+    text: str, kept: str | None = None, every_s: float = _TOLD_EVERY
+) -> Generator[Callable[[str], None]]:
+    """Say how far work is: on a terminal by a line that what is given replaces, else now and then.
 
     With ``kept`` an interrupt says how far it had come, and by these words what is kept of it.
     """
     reached = ""
     try:
-        with _line(text) as line:
+        with _line(text, every_s) as line:
 
             def tell(words: str) -> None:
                 nonlocal reached
@@ -195,7 +197,7 @@ def status(text: str, kept: str | None = None) -> Generator[Callable[[str], None
 
 
 @contextmanager
-def _line(text: str) -> Generator[Callable[[str], None]]:
+def _line(text: str, every_s: float) -> Generator[Callable[[str], None]]:
     if sys.stderr.isatty():
         from rich.text import Text
 
@@ -207,7 +209,7 @@ def _line(text: str) -> Generator[Callable[[str], None]]:
 
     def tell(words: str) -> None:
         nonlocal last
-        if monotonic() - last >= _TOLD_EVERY:
+        if monotonic() - last >= every_s:
             last = monotonic()
             print(f"ackclock: {plain(words)}", file=sys.stderr, flush=True)
 

@@ -30,6 +30,7 @@ __all__ = [
     "packmime",
     "run",
     "run_live",
+    "scenario_text",
     "schema",
     "simulate",
     "simulate_many",
@@ -145,9 +146,11 @@ def simulate(
     if pcap is None:
         if links:
             raise BadInput("pcap_links: stands alone, expected pcap=FOLDER beside it")
-        return Run(_core.simulate(_text(scenario), seed, progress=progress, engine=engine))
+        return Run(_core.simulate(scenario_text(scenario), seed, progress=progress, engine=engine))
     try:
-        return Run(_core.simulate(_text(scenario), seed, os.fspath(pcap), links, progress, engine))
+        return Run(
+            _core.simulate(scenario_text(scenario), seed, os.fspath(pcap), links, progress, engine)
+        )
     except OSError as error:
         raise BadInput(str(error)) from None
 
@@ -224,7 +227,7 @@ def run_live(
     try:
         return Run(
             _core.live(
-                _text(scenario), seed, ports, folder, sender, receiver, busy, written, ours,
+                scenario_text(scenario), seed, ports, folder, sender, receiver, busy, written, ours,
                 allow_programs, as_root, routers, records,
             )
         )  # fmt: skip
@@ -235,7 +238,7 @@ def run_live(
 def run(
     scenario: Scenario | ScenarioFile | str | os.PathLike[str],
     *,
-    on: Substrate = "sim",
+    on: Substrate | Literal["linux"] = "sim",
     seed: int | None = None,
     **options: Any,
 ) -> Run:
@@ -249,7 +252,8 @@ def run(
         ``"sim"``: packet simulation (:func:`simulate`). ``"live"``: real packets and the kernel's
         TCP (:func:`run_live`). ``"theory"``: the closed form that the scenario matches, where there
         is one; the columns that it does not give are null, and ``run.theory`` says which form it is
-        and whether it is to be believed.
+        and whether it is to be believed. ``"linux"``: a Linux kernel in virtual time
+        (:func:`ackclock.linux.running.run_linux`), where one was built.
     seed
         A seed in place of the scenario's own, 0 to 2⁶⁴ − 1. A closed form has none.
     **options
@@ -266,13 +270,19 @@ def run(
         The first key that cannot be used or that the substrate does not have; an option that is
         another substrate's.
     """
-    if on not in SUBSTRATES:
-        raise BadInput(f"on: `{on}` is no substrate, expected one of {', '.join(SUBSTRATES)}")
+    known_places = (*SUBSTRATES, "linux")
+    if on not in known_places:
+        raise BadInput(f"on: `{on}` is no substrate, expected one of {', '.join(known_places)}")
     if on == "theory":
         if options:
             raise BadInput(f'run: on="theory" has no option `{next(iter(options))}`')
-        return Run(_core.theory(_text(scenario)))
-    function = simulate if on == "sim" else run_live
+        return Run(_core.theory(scenario_text(scenario)))
+    if on == "linux":
+        from ackclock.linux.running import run_linux  # noqa: PLC0415 - a room above
+
+        function: Callable[..., Run] = run_linux
+    else:
+        function = simulate if on == "sim" else run_live
     known = inspect.signature(function).parameters
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
@@ -337,7 +347,7 @@ def simulate_many(
     expect_threads(threads)
     if isinstance(scenarios, str | Mapping) or not hasattr(scenarios, "__iter__"):
         raise BadInput(f"scenarios: found {of_type(scenarios)}, expected a list of ac.Scenario")
-    return Run(_core.simulate_many([_text(each) for each in scenarios], threads, progress))
+    return Run(_core.simulate_many([scenario_text(each) for each in scenarios], threads, progress))
 
 
 def check_runs(key: str, scenarios: Iterable[Scenario], each: int) -> None:
@@ -486,7 +496,8 @@ def schema() -> dict[str, object]:
     return json.loads(_core.schema())
 
 
-def _text(scenario: Scenario | ScenarioFile | str | os.PathLike[str]) -> str:
+def scenario_text(scenario: Scenario | ScenarioFile | str | os.PathLike[str]) -> str:
+    """Return a scenario as JSON text; refuse what is none."""
     if isinstance(scenario, str | os.PathLike):
         scenario = ScenarioFile(scenario)
     if isinstance(scenario, Mapping):

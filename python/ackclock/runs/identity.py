@@ -157,7 +157,7 @@ def run_keys(texts: Sequence[str], *, on: str = "sim", about: str = "") -> list[
     texts
         The scenarios.
     on
-        The substrate.
+        The substrate; of a kernel in virtual time ``linux``, and all that decides that kernel.
     about
         A text on what is kept of a run, and the sources that decide it.
     """
@@ -166,7 +166,8 @@ def run_keys(texts: Sequence[str], *, on: str = "sim", about: str = "") -> list[
     texts = [_untitled(text) for text in texts]
     for text, (canonical, _) in zip(texts, _core.canonical(texts), strict=True):
         said = text if canonical is None else canonical
-        decided = f"{before} {laws_in(said)} {_programs(said) if on == 'live' else ''} {said}"
+        real = on.startswith(("live", "linux"))
+        decided = f"{before} {laws_in(said)} {_programs(said) if real else ''} {said}"
         found.append(hashlib.blake2b(decided.encode(), digest_size=12).hexdigest())
     return found
 

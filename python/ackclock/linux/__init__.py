@@ -1,0 +1,1 @@
+"""A Linux kernel as an ordinary process in virtual time: built, kept, booted, and a substrate."""

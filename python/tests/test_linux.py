@@ -1,0 +1,406 @@
+"""Kernels in virtual time: patches, the cache, the command line, refusals; guests."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+import ackclock as ac
+from ackclock.base.errors import BadInput, UnfinishedError
+from ackclock.linux import booting, building, kept, patching, running, sources
+from ackclock.runs.identity import run_keys
+from ackclock.runs.run import TABLES
+from live_support import path
+from support import Answer
+
+#: The beginning of arch/um/Kconfig as 6.1, 6.12 and 7.2 have it, in our words but for the entry.
+KCONFIG = (
+    "config OTHER\n\tint\n\tdefault 100\n\nconfig HZ\n\tint\n\tdefault 100\n\nconfig X\n\tbool\n"
+)
+OFFSETS = (
+    "#ifdef A\n\tDEFINE_LONGS(HOST_FP_SIZE, 2696);\n#else\n\tDEFINE(HOST_FP_SIZE, 1);\n#endif\n"
+)
+TEXTS = {"arch/um/Kconfig": KCONFIG, "arch/x86/um/user-offsets.c": OFFSETS}
+AMX = frozenset({"sse2", "amx_tile"})
+
+
+def test_the_ticks_of_every_version_are_those_asked_for_and_nothing_else_is_changed() -> None:
+    changed, names = patching.apply(TEXTS, "7.2.13", 1000, AMX)
+    assert names == ["hz"]
+    assert list(changed) == ["arch/um/Kconfig"]
+    assert changed["arch/um/Kconfig"] == KCONFIG.replace(
+        "config HZ\n\tint\n\tdefault 100", "config HZ\n\tint\n\tdefault 1000"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "features", "names"),
+    [
+        ("6.12.117", AMX, ["hz", "fp-size"]),
+        ("6.1.170", AMX, ["hz", "fp-size"]),
+        # The registers of a processor without AMX fit into 2696 bytes.
+        ("6.12.117", frozenset({"sse2"}), ["hz"]),
+        # From 6.13 on, and before 6.1, it is not known to be wanted.
+        ("6.13", AMX, ["hz"]),
+        ("5.10.200", AMX, ["hz"]),
+    ],
+)
+def test_older_kernels_get_place_for_the_registers_of_processors_with_amx(
+    version: str, features: frozenset[str], names: list[str]
+) -> None:
+    changed, applied = patching.apply(TEXTS, version, 250, features)
+    assert applied == names
+    if "fp-size" in names:
+        text = changed["arch/x86/um/user-offsets.c"]
+        assert "DEFINE_LONGS(HOST_FP_SIZE, 12288);" in text
+        assert "2696" not in text
+
+
+def test_a_source_in_which_the_place_of_a_patch_is_not_once_is_refused() -> None:
+    with pytest.raises(UnfinishedError, match="patch hz: arch/um/Kconfig has its place 0 times"):
+        patching.apply({"arch/um/Kconfig": "config HZ\n\tint\n\tdefault 250\n"}, "7.2", 250, AMX)
+    with pytest.raises(UnfinishedError, match="has its place 2 times, expected once"):
+        patching.apply({"arch/um/Kconfig": KCONFIG + KCONFIG}, "7.2", 250, AMX)
+
+
+def test_every_patch_says_why_and_versions_are_compared_as_numbers() -> None:
+    assert all(patch.why.endswith(".") for patch in patching.patches())
+    # As texts 6.9 would come behind 6.12.
+    assert patching.versions("6.9.1") < patching.versions("6.12") < patching.versions("7.2-rc1")
+
+
+def test_the_version_is_read_from_the_makefile() -> None:
+    text = "# x\nVERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = 13\nEXTRAVERSION =\n"
+    assert patching.version_of(text) == "7.2.13"
+    with pytest.raises(BadInput, match="names no version"):
+        patching.version_of("all:\n\ttrue\n")
+
+
+def test_every_option_of_the_configuration_is_one_and_stands_once() -> None:
+    folder = Path(patching.__file__).parent
+    lines = [
+        line
+        for line in (folder / "options.config").read_text(encoding="utf-8").splitlines()
+        if line.startswith("CONFIG_")
+    ]
+    assert all(re.fullmatch(r"CONFIG_[A-Z0-9_]+=(y|n)", line) for line in lines)
+    assert len({line.partition("=")[0] for line in lines}) == len(lines)
+    assert "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in lines
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ACKCLOCK_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "linux"
+
+
+def manifest(version: str = "7.2.13", hz: int = 250, mode: str = "seccomp") -> kept.Manifest:
+    return kept.Manifest(
+        key=kept.key_of(version, hz, "", ("hz",)),
+        version=version,
+        hz=hz,
+        mode=mode,
+        config="0",
+        patches=("hz",),
+        compiler="gcc 12",
+        source="linux-source-7.2 7.2.13-1",
+        files=dict.fromkeys(kept.FILES, "0"),
+    )
+
+
+def put(told: kept.Manifest) -> kept.Kept:
+    """Keep a kernel whose files are texts."""
+    with kept.work_folder() as work:
+        staged = work / "kept"
+        staged.mkdir()
+        for name in kept.FILES:
+            (staged / name).write_text("#!/bin/sh\n", encoding="utf-8")
+        return kept.keep(staged, told)
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_cache_is_where_the_users_caches_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ACKCLOCK_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert kept.cache() == tmp_path / "xdg" / "ackclock" / "linux"
+
+
+def test_a_kernel_is_found_by_key_version_and_ticks(cache: Path) -> None:
+    for each in (manifest(), manifest(hz=1000), manifest("6.12.117", mode="ptrace")):
+        put(each)
+    assert [it.manifest.version for it in kept.kernels()] == ["7.2.13", "7.2.13", "6.12.117"]
+    assert kept.one(None).manifest.hz == 250
+    assert kept.one("7.2, hz 1000").manifest == manifest(hz=1000)
+    assert kept.one("6.12").manifest == manifest("6.12.117", mode="ptrace")
+    assert kept.one(manifest().key).folder == cache / manifest().key
+    # 7.2 is no beginning of 7.21, and 6.1 none of 6.12.
+    for word in ("6.1", "7.2, hz 100", "7.2.1"):
+        with pytest.raises(BadInput, match="is no kernel in the cache"):
+            kept.one(word)
+
+
+def test_a_kernel_that_is_not_whole_is_none(cache: Path) -> None:
+    kernel = put(manifest())
+    (kernel.folder / "init").unlink()
+    assert kept.kernels() == []
+    # A build that was killed leaves a folder without a manifest, and one of another name.
+    (cache / ".building-x").mkdir()
+    (cache / manifest(hz=1000).key).mkdir()
+    assert kept.kernels() == []
+    with pytest.raises(BadInput, match=r"ackclock linux build 7\.2"):
+        kept.one("7.2")
+
+
+def tree(folder: Path, rules: str) -> Path:
+    """Return a source of so much of Linux as a build reads, with rules of make."""
+    source = folder / "linux-7.2"
+    made = f"VERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = 13\n{rules}"
+    for name, text in {**TEXTS, "Makefile": made}.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(text, encoding="utf-8")
+    return source
+
+
+def test_a_build_that_fails_leaves_nothing(cache: Path, tmp_path: Path) -> None:
+    source = tree(tmp_path, "tinyconfig:\n\techo an error here; exit 1\n")
+    if building.missing_tools():
+        pytest.skip(f"no {', '.join(building.missing_tools())}")
+    with pytest.raises(UnfinishedError, match=r"make tinyconfig failed: .*an error here"):
+        building.build(building.Building(str(source)), lambda _: None)
+    assert list(cache.iterdir()) == []
+    # The user's own folder is as it was.
+    assert (source / "arch/um/Kconfig").read_text(encoding="utf-8") == KCONFIG
+
+
+def test_a_kernel_that_is_there_is_not_built_again(cache: Path, tmp_path: Path) -> None:
+    source = tree(tmp_path, "")
+    if building.missing_tools():
+        pytest.skip(f"no {', '.join(building.missing_tools())}")
+    folder = Path(building.__file__).parent
+    decided = [
+        (folder / name).read_text(encoding="utf-8")
+        for name in ("options.config", "init.c", "seeded.c")
+    ]
+    changed, names = patching.apply(TEXTS, "7.2.13", 250, frozenset())
+    key = kept.key_of("7.2.13", 250, decided[0], (*names, *changed.values(), *decided[1:]))
+    put(replace(manifest(), key=key))
+    found, is_new = building.build(building.Building(str(source)), lambda _: None)
+    assert (found.folder, is_new) == (cache / key, False)
+
+
+def test_the_key_knows_version_ticks_configuration_and_patches() -> None:
+    keys = {
+        kept.key_of("7.2.13", 250, "a", ("hz",)),
+        kept.key_of("7.2.12", 250, "a", ("hz",)),
+        kept.key_of("7.2.13", 1000, "a", ("hz",)),
+        kept.key_of("7.2.13", 250, "b", ("hz",)),
+        kept.key_of("7.2.13", 250, "a", ("hz", "fp-size")),
+    }
+    assert len(keys) == 5
+    assert kept.key_of("7.2.13", 250, "a", ("hz",)).startswith("7.2.13-hz250-")
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_manifest_says_the_licence_and_the_source_of_what_was_built() -> None:
+    kernel = put(manifest())
+    told = json.loads((kernel.folder / "manifest.json").read_text(encoding="utf-8"))
+    assert "GPL-2.0" in told["licence"]
+    assert told["source"] == "linux-source-7.2 7.2.13-1"
+    assert told == json.loads(json.dumps(asdict(kernel.manifest)))
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_command_line_of_a_guest_names_no_folder_of_a_run() -> None:
+    kernel = put(manifest())
+    line = booting.command_line(kernel, booting.Boot(["/bin/true"], folder="/somewhere", seed=7))
+    assert line[0] == str(kernel.folder / "linux")
+    assert not any("somewhere" in word or "7" in word.split("=")[0] for word in line[1:])
+    assert {"time-travel=inf-cpu", "seccomp=on", "mem=512M", "umid=ackclock"} <= set(line)
+    old = put(manifest("6.12.117", mode="ptrace"))
+    # A kernel without the option would read it as a variable of its first process.
+    assert "seccomp=on" not in booting.command_line(old, booting.Boot(["/bin/true"]))
+
+
+def test_the_job_is_strings_that_end_with_a_zero() -> None:
+    wish = booting.Boot(["/bin/echo", "a b"], {"A": "1"}, folder="/tmp", limit_s=9, ipv6=True)  # noqa: S108
+    assert wish.job() == b"c/tmp\0l9\x006\0eA=1\0a/bin/echo\0aa b\0"
+    with pytest.raises(BadInput, match="has a zero in it"):
+        booting.Boot(["/bin/echo", "a\0b"]).job()
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_kernel_that_ends_before_its_program_is_told_in_a_line(tmp_path: Path) -> None:
+    kernel = put(manifest())
+    linux = kernel.folder / "linux"
+    linux.write_text("#!/bin/sh\necho Kernel panic - not syncing: no init\n", encoding="utf-8")
+    linux.chmod(0o755)
+    with pytest.raises(
+        UnfinishedError, match=r"7\.2\.13-hz250-.* ended before its program did: Kern"
+    ):
+        booting.boot(kernel, booting.Boot(["/bin/true"]), tmp_path)
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_guest_whose_clock_stands_while_it_computes_is_ended(tmp_path: Path) -> None:
+    kernel = put(manifest())
+    linux = kernel.folder / "linux"
+    # It stands for a kernel: its clock comes to 2.5 s, and then it computes for ever.
+    text = "#!/bin/sh\necho 02500000000 > beat\nwhile :; do :; done\n"
+    linux.write_text(text, encoding="utf-8")
+    linux.chmod(0o755)
+    with pytest.raises(UnfinishedError, match=r"its clock stands at 2\.5 s since its boot"):
+        booting.boot(kernel, booting.Boot(["/bin/true"], bound_s=0.3), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("late", "it went on for 9 s of the guest's clock"),
+        ("signal 11", "the guest's program was ended by signal 11"),
+        ("init /proc: Permission denied", "the guest did not come up: /proc: Permission denied"),
+    ],
+)
+@pytest.mark.usefixtures("cache")
+def test_the_end_of_a_guest_is_told(status: str, said: str, tmp_path: Path) -> None:
+    kernel = put(manifest())
+    linux = kernel.folder / "linux"
+    linux.write_text(f"#!/bin/sh\nprintf '{status}' > status\n", encoding="utf-8")
+    linux.chmod(0o755)
+    with pytest.raises(UnfinishedError, match=re.escape(said)):
+        booting.boot(kernel, booting.Boot(["/bin/true"], limit_s=9), tmp_path)
+
+
+@pytest.mark.usefixtures("cache")
+def test_bad_words_are_told_in_a_line(
+    ackclock: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps(path(duration="1 s")), encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    put(manifest())
+    for words, said in (
+        (("linux", "build", "seven"), "`seven` is neither a version such as 7.2 nor a file"),
+        (("linux", "build", "empty"), "there is no source of Linux in it"),
+        (("linux", "build", "7.2", "--hz", "100"), "100"),
+        (("linux", "remove", "7.2.13"), f"expected one of {manifest().key}"),
+        (("linux", "check", "6.12"), "`6.12` is no kernel in the cache"),
+        (("run", "one.json", "--on", "linux", "--linux", "6.12"), "`6.12` is no kernel"),
+        (("run", "one.json", "--linux", "7.2"), "expected --on linux beside it"),
+        (("run", "one.json", "--on", "linux", "--busy"), "--busy: a guest's clock waits"),
+    ):
+        answer = ackclock(*words)
+        assert answer.code == 2, words
+        assert answer.err.count("\n") == 1, answer.err
+        assert said in answer.err, answer.err
+
+
+def test_what_a_build_lacks_is_named_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    lacking = {"flex", "bc"}
+
+    def which(tool: str) -> str | None:
+        return None if tool in lacking else f"/usr/bin/{tool}"
+
+    monkeypatch.setattr(building.shutil, "which", which)
+    with pytest.raises(BadInput, match=r"this machine lacks flex, bc$"):
+        building.build(building.Building("7.2"), lambda _: None)
+
+
+def test_another_processor_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    with pytest.raises(BadInput, match="for Linux on x86-64, and this machine is Linux on aarch64"):
+        building.refuse_machine()
+
+
+def test_a_version_that_no_package_has_needs_a_tarball(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sources.shutil, "which", {}.get)
+    with pytest.raises(BadInput, match=r"no apt-get here .* expected the path of a tarball"):
+        sources.fetch("7.2", tmp_path, lambda _: None)
+
+
+def test_programs_are_run_in_a_guest_only_if_they_are_allowed() -> None:
+    app = {"kind": "program", "sender": ["true"], "receiver": ["true"]}
+    flow = {"name": "a", "variant": "cubic", "from": "s", "to": "r", "app": app}
+    table = path(duration="1 s", flow=[flow])
+    with pytest.raises(BadInput, match="expected allow_programs=True"):
+        running.run_linux(ac.Scenario.from_dict(table))
+
+
+def test_the_key_of_a_run_knows_the_kernel() -> None:
+    text = ac.Scenario.from_dict(path(duration="1 s")).to_json()
+    keys = {run_keys([text], on=on)[0] for on in ("live", "linux 7.2.13", "linux 6.12.117")}
+    assert len(keys) == 3
+
+
+def _why_not() -> str | None:
+    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+        return "kernels in virtual time are for Linux on x86-64"
+    found = kept.kernels()
+    return None if found else f"no kernel in {kept.cache()} (ackclock linux build 7.2)"
+
+
+#: A guest sends real packets, but by a clock of its own: others may run beside it.
+guest = [
+    pytest.mark.live,
+    pytest.mark.untimed,
+    pytest.mark.skipif(_why_not() is not None, reason=f"live: {_why_not()}"),
+]
+
+
+def _left(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / f"{name}.parquet").read_bytes() for name in TABLES}
+
+
+def _in_guest(test: Callable[..., None]) -> Callable[..., None]:
+    for mark in guest:
+        test = mark(test)
+    return test
+
+
+@_in_guest
+def test_two_runs_in_a_guest_leave_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+    scenario = ac.Scenario.from_dict(path(duration="1 s", seed=3))
+    for name, seed in (("a", None), ("b", None), ("c", 4)):
+        run = ac.run(scenario, on="linux", seed=seed)
+        assert run.live is not None
+        assert run.live["substrate"] == "linux"
+        assert run.live["linux"]["hz"] in building.TICKS
+        assert run.live["valid"]
+        run.write(tmp_path / name)
+    assert _left(tmp_path / "a") == _left(tmp_path / "b")
+    assert _left(tmp_path / "a") != _left(tmp_path / "c")
+
+
+@_in_guest
+def test_sleep_takes_no_time_and_loops_are_ended(tmp_path: Path) -> None:
+    kernel = kept.one(None)
+    (tmp_path / "a").mkdir()
+    ended = booting.boot(kernel, booting.Boot(["/bin/sleep", "100"]), tmp_path / "a")
+    assert ended.code == 0
+    assert 100 <= ended.guest_s < 101
+    (tmp_path / "b").mkdir()
+    loop = booting.Boot(["/bin/sh", "-c", "while :; do :; done"], bound_s=2)
+    with pytest.raises(UnfinishedError, match="the guest computes and its clock stands"):
+        booting.boot(kernel, loop, tmp_path / "b")
+    (tmp_path / "c").mkdir()
+    late = booting.Boot(["/bin/sleep", "1000"], limit_s=20)
+    with pytest.raises(UnfinishedError, match="it went on for 20 s of the guest's clock"):
+        booting.boot(kernel, late, tmp_path / "c")
+    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if _leads_to(it, tmp_path)]
+
+
+def _leads_to(link: Path, folder: Path) -> bool:
+    try:
+        return str(link.readlink()).startswith(str(folder))
+    except OSError:
+        return False
