@@ -6,7 +6,7 @@ use ackclock_lab::{Folder, Ticket};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::background::{Told, Work, in_background};
+use crate::background::{Progress, Work, in_background};
 use crate::errors::guarded;
 use crate::run::Run;
 
@@ -26,7 +26,7 @@ pub fn answer<'py>(
         let folder = Folder { path: &folder, closed: true };
         Ok(ackclock_lab::answer_metered(&request, folder, ticket.meter()))
     };
-    let work = Work { told: Told::Seconds(progress.cloned()), ..Work::default() };
+    let work = Work { told: Progress::Seconds(progress.cloned()), ..Work::default() };
     Ok(PyBytes::new(py, &in_background(py, work, job)?))
 }
 

@@ -16,7 +16,7 @@ pub const TIDY_UP_WITHIN: Duration = Duration::from_secs(2);
 
 /// The kind of progress that the caller is told, and the function that is called.
 #[derive(Default)]
-pub enum Told<'py> {
+pub enum Progress<'py> {
     #[default]
     Nothing,
     /// The number of finished runs.
@@ -33,7 +33,7 @@ pub const ROWS_EVERY: u32 = 5;
 /// The circumstances of a job.
 #[derive(Default)]
 pub struct Work<'py> {
-    pub told: Told<'py>,
+    pub told: Progress<'py>,
     /// The time that an interrupt gives the job to put something away.
     pub tidy: Duration,
     /// The place where it writes: an interrupt leaves nothing there that is not finished.
@@ -66,13 +66,13 @@ pub fn in_background<T: Send + 'static>(
         let result = py.detach(|| job.wait(WAKE_EVERY));
         woken = woken.wrapping_add(1);
         let heard = match &told {
-            Told::Rows(tell) if woken.is_multiple_of(ROWS_EVERY) => tell(),
-            Told::Runs(Some(progress)) if job.finished() > finished => {
+            Progress::Rows(tell) if woken.is_multiple_of(ROWS_EVERY) => tell(),
+            Progress::Runs(Some(progress)) if job.finished() > finished => {
                 finished = job.finished();
                 progress.call1((finished,)).map(drop)
             }
             // It falls where one run of several ends and the next begins, as in the search for a rate.
-            Told::Seconds(Some(progress)) if job.reached_s().to_bits() != reached.to_bits() => {
+            Progress::Seconds(Some(progress)) if job.reached_s().to_bits() != reached.to_bits() => {
                 reached = job.reached_s();
                 progress.call1((reached,)).map(drop)
             }

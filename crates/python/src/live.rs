@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ackclock_lab::{Feed, LivePlan, Report, Tables, Ticket};
 use pyo3::prelude::*;
 
-use crate::background::{TIDY_UP_WITHIN, Told, Work, in_background};
+use crate::background::{Progress, TIDY_UP_WITHIN, Work, in_background};
 use crate::errors::{guarded, sweep_error};
 use crate::place::opened;
 use crate::run::Run;
@@ -47,12 +47,12 @@ pub fn live(
     let told = match (rows, &feed) {
         (Some(rows), Some(feed)) => {
             let (rows, feed) = (rows.clone(), Arc::clone(feed));
-            Told::Rows(Box::new(move || {
+            Progress::Rows(Box::new(move || {
                 let tables = py.detach(|| Tables::of_run(&feed.take()));
                 rows.call1((Run::of(tables, Vec::new()),)).map(drop)
             }))
         }
-        _ => Told::Nothing,
+        _ => Progress::Nothing,
     };
     // Namespaces are to be gone when the caller goes on.
     let work = Work { tidy: TIDY_UP_WITHIN, told, ..Work::into(pcap.as_ref()) };

@@ -7,7 +7,7 @@ use ackclock_lab::{
 };
 use pyo3::prelude::*;
 
-use crate::background::{Told, Work, in_background};
+use crate::background::{Progress, Work, in_background};
 use crate::errors::{BadInput, shown, store_error};
 use crate::law;
 use crate::place::opened;
@@ -69,7 +69,7 @@ pub fn simulate(
         let tables = Tables::of_run(&run);
         Ok(Run { captures, random, ..Run::of(tables, scenarios) })
     };
-    in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
+    in_background(py, Work { told: Progress::Seconds(progress.cloned()), ..work }, job)
 }
 
 /// Answer for a scenario (JSON text) by the closed form that it matches. Raises ``BadInput`` where none does.
@@ -115,7 +115,7 @@ pub fn simulate_to(
         let random = Some(ackclock_lab::draws() != before);
         Ok(Run { random, streamed, ..Run::of(tables, vec![ready.into_scenario()]) })
     };
-    in_background(py, Work { told: Told::Seconds(progress.cloned()), ..work }, job)
+    in_background(py, Work { told: Progress::Seconds(progress.cloned()), ..work }, job)
 }
 
 /// Run scenarios (JSON texts) over all cores; tables get a first column ``cell``, the index.
@@ -151,7 +151,7 @@ pub fn simulate_many(
         let scenarios = ready.into_iter().map(Ready::into_scenario).collect();
         Ok(Run::of(Tables::of_cells(&runs), scenarios))
     };
-    in_background(py, Work { told: Told::Runs(progress), ..Work::default() }, job)
+    in_background(py, Work { told: Progress::Runs(progress), ..Work::default() }, job)
 }
 
 /// An engine that a caller gave.
