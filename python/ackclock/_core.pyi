@@ -459,6 +459,7 @@ def live(
     routers: str | None = None,
     records: bool = False,
     rows: Callable[[Run], None] | None = None,
+    linux: str | None = None,
 ) -> Run:
     """Run one scenario on real packets between kernel end points. Raises BadInput, or OSError.
 
@@ -469,7 +470,8 @@ def live(
     ``allow_programs`` alone, and as an ordinary user without ``as_root``. ``routers`` are the
     Quick-Start routers with an admission: ``ackclock``, ``xdp`` or ``tc``. With ``records`` the
     kernel's own laws leave a record of each ACK. ``rows`` is called some ten times a second with
-    the rows that probes recorded since.
+    the rows that probes recorded since. ``linux`` says which kernel in virtual time this machine
+    is, as JSON text, which goes into the report.
     """
 
 def kernel(request: str, names: Sequence[str] = ..., seconds: float = 3.0) -> str:

@@ -17,11 +17,12 @@ use crate::simulate::{read_seed, seeded};
 ///
 /// The keys are those of ``ackclock.run_live``, in words. Programs that are ends of flows print and write into the folder
 /// ``programs``; without it, into one that is gone with the run. ``ackclock`` are the words that start this command.
+/// ``linux`` says which kernel in virtual time this machine is, as JSON text, which goes into the report.
 #[pyfunction]
 #[pyo3(signature = (
     scenario, seed = None, ports = None, pcap = None, sender = None, receiver = None, busy = false,
     programs = None, ackclock = Vec::new(), allow_programs = false, as_root = false, routers = None,
-    records = false, rows = None,
+    records = false, rows = None, linux = None,
 ))]
 #[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "keys")]
 pub fn live(
@@ -40,6 +41,7 @@ pub fn live(
     routers: Option<String>,
     records: bool,
     rows: Option<&Bound<'_, PyAny>>,
+    linux: Option<String>,
 ) -> PyResult<Run> {
     let seed = seed.map(read_seed).transpose()?;
     let pcap = opened(py, pcap)?;
@@ -73,11 +75,21 @@ pub fn live(
     let job = move |ticket: &Ticket| {
         let scenario = seeded(&scenario, seed)?;
         let lived = ackclock_lab::live(&scenario, &plan, || ticket.is_cancelled())?;
-        let report = Some(Report::Live(lived.report));
+        let report = Some(match linux {
+            None => Report::Live(lived.report),
+            Some(kernel) => Report::Linux(beside(&kernel, &lived.report)),
+        });
         let run = Run::of(Tables::of_run(&lived.run), vec![scenario]);
         Ok(Run { captures: lived.captures, report, ..run })
     };
     in_background(py, work, job)
+}
+
+/// Return the report of a live run, a JSON object that begins with its substrate, with the kernel in virtual time on
+/// which it was made.
+fn beside(kernel: &str, report: &str) -> String {
+    let linux = format!("\"substrate\":\"linux\",\"linux\":{kernel}");
+    report.replacen("\"substrate\":\"live\"", &linux, 1)
 }
 
 /// Return what a live run of a scenario (JSON text) would run and write for it that has to be allowed, a line each.

@@ -62,7 +62,7 @@ impl Run {
     #[getter]
     fn live_report(&self) -> Option<&str> {
         match &self.report {
-            Some(Report::Live(text)) => Some(text),
+            Some(Report::Live(text) | Report::Linux(text)) => Some(text),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import select
 import signal
 import subprocess
 import time
@@ -24,7 +25,8 @@ INSIDE = "/run/ackclock"
 BEGINNING_NS = 1_700_000_000_000_000_000
 #: The seconds of a processor that a guest may take for a tenth of a second of its own clock.
 BOUND_S = 60.0
-_LOOK_S = 0.02
+#: A guest that has not ended is looked at so often, in seconds.
+_LOOK_S = 0.25
 
 
 @dataclass
@@ -115,6 +117,7 @@ def command_line(kernel: Kept, boot: Boot) -> list[str]:
         "init=/proc/self/cwd/init",
         "con0=null,fd:1",
         "con=null",
+        "ssl=null",
         "time-travel=inf-cpu",
         f"time-travel-start={BEGINNING_NS}",
         # `auto` would fall back to ptrace without a word.
@@ -190,12 +193,7 @@ def _watch(
 ) -> float:
     """Wait for a guest's end; return the time of its clock. Refuse one whose clock stands."""
     reached, at_s = 0.0, 0.0
-    while True:
-        try:
-            guest.wait(_LOOK_S)
-            return _beat(folder) or reached
-        except subprocess.TimeoutExpired:
-            pass
+    while not _ended(guest, _LOOK_S):
         used = _processor_s(guest.pid)
         beat = _beat(folder)
         if beat > reached:
@@ -207,6 +205,16 @@ def _watch(
                 f"the guest computes and its clock stands at {reached:.1f} s since its boot: it was"
                 f" ended after {used - at_s:.0f} s of a processor"
             )
+    return _beat(folder) or reached
+
+
+def _ended(guest: subprocess.Popen[bytes], within_s: float) -> bool:
+    """Wait so long for a guest's end, which is noticed at once; return True if it has ended."""
+    ending = os.pidfd_open(guest.pid)
+    try:
+        return bool(select.select([ending], [], [], within_s)[0])
+    finally:
+        os.close(ending)
 
 
 def _beat(folder: Path) -> float:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
+from ackclock import _core
 from ackclock.base.errors import BadInput
 from ackclock.base.writing import write_file
 from ackclock.linux.booting import INSIDE
-from ackclock.runs.api import ScenarioFile, run_live
+from ackclock.runs.run import Run
 
 __all__ = ["main"]
 
@@ -17,7 +20,7 @@ def main(folder: Path = Path(INSIDE)) -> None:
     """Run the scenario of a folder, and leave its tables there, or the line of its refusal."""
     options = json.loads((folder / "options.json").read_text(encoding="utf-8"))
     try:
-        run = run_live(ScenarioFile(folder / "scenario.json"), **options)
+        run = _lived(folder, **options)
         run.write(folder / "tables")
         told = {
             "live": run.live,
@@ -27,6 +30,15 @@ def main(folder: Path = Path(INSIDE)) -> None:
     except BadInput as error:
         told = {"refused": str(error)}
     write_file(folder / "told.json", json.dumps(told))
+
+
+def _lived(folder: Path, **options: Any) -> Run:
+    text = (folder / "scenario.json").read_text(encoding="utf-8")
+    ours = [sys.executable, "-P", "-m", "ackclock.cli"]
+    try:
+        return Run(_core.live(text, ackclock=ours, **options))
+    except OSError as error:
+        raise BadInput(str(error)) from None
 
 
 if __name__ == "__main__":

@@ -181,6 +181,10 @@ int main(void)
 		run();
 	for (;;) {
 		sigtimedwait(&child, NULL, &tenth);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		snprintf(text, sizeof text, "%020lld", now.tv_sec * 1000000000LL + now.tv_nsec);
+		if (pwrite(beat, text, strlen(text), 0) < 0)
+			fail("beat");
 		while ((gone = waitpid(-1, &status, WNOHANG)) > 0) {
 			if (gone != program)
 				continue;
@@ -190,11 +194,7 @@ int main(void)
 				snprintf(text, sizeof text, "signal %d", WTERMSIG(status));
 			end(text);
 		}
-		clock_gettime(CLOCK_MONOTONIC, &now);
 		if (now.tv_sec - began.tv_sec > limit_s)
 			end("late");
-		snprintf(text, sizeof text, "%020lld", now.tv_sec * 1000000000LL + now.tv_nsec);
-		if (pwrite(beat, text, strlen(text), 0) < 0)
-			fail("beat");
 	}
 }

@@ -42,7 +42,6 @@ class _Core:
             path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()
         }
         self.live_report = json.dumps(told["live"])
-        self._files["live.json"] = f"{self.live_report}\n".encode()
         self.events: int = told["events"]
         self.captures: list[Path] = []
         self._scenarios: list[str] = told["scenarios"]
@@ -129,6 +128,7 @@ def run_linux(
         "records": records, "allow_programs": allow_programs, "as_root": as_root,
         "pcap": None if pcap is None else f"{booting.INSIDE}/pcap",
         "programs": None if programs is None else f"{booting.INSIDE}/programs",
+        "linux": json.dumps({**kernel.about(), "seed": used_seed % 2**64}),
     }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="ackclock-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
@@ -144,11 +144,6 @@ def run_linux(
         )
         ended = booting.boot(kernel, wish, folder, progress)
         told = _told(folder, ended)
-        told["live"] = {
-            "substrate": "linux",
-            "linux": {**kernel.about(), "seed": wish.seed},
-            **told["live"],
-        }
         run = LinuxRun(core := _Core(folder / "tables", told))  # type: ignore[arg-type]
         if pcap is not None:
             core.captures = _copied(folder / "pcap", Path(pcap))

@@ -99,6 +99,7 @@ pub fn write_reported(
     let mut metadata = metadata_of(scenarios);
     let (substrate, key, file, text) = match report {
         Report::Live(text) => ("live", "ackclock.live", LIVE, text),
+        Report::Linux(text) => ("linux", "ackclock.live", LIVE, text),
         Report::Theory(text) => ("theory", "ackclock.theory", THEORY, text),
     };
     metadata.push(("ackclock.substrate", substrate.to_owned()));
@@ -113,6 +114,8 @@ pub fn write_reported(
 pub enum Report {
     /// A live run's: says if the run is a measurement.
     Live(String),
+    /// The same of a live run inside a kernel in virtual time, and which kernel.
+    Linux(String),
     /// Which closed forms answered, and whether they are to be believed.
     Theory(String),
 }

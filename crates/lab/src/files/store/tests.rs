@@ -130,6 +130,9 @@ fn the_tables_of_two_kinds_of_runs_do_not_lie_side_by_side() {
     let place = Place::open(&folder).unwrap();
     write_reported(&place, &tables, &scenario(1), &Report::Theory("{}".into())).unwrap();
     assert!(files(&folder).contains_key("theory.json"));
+    write_reported(&place, &tables, &scenario(1), &Report::Linux("{}".into())).unwrap();
+    let (_, metadata) = read(&folder.join("flows.parquet"));
+    assert_eq!(metadata["ackclock.substrate"], "linux");
     write_reported(&place, &tables, &scenario(1), &Report::Live("{}".into())).unwrap();
     assert!(
         files(&folder).contains_key("live.json") && !files(&folder).contains_key("theory.json")
