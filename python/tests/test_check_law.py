@@ -12,6 +12,7 @@ import pytest
 
 import ackclock as ac
 from support import ROOT, Answer
+from test_hostile_input import LAW
 
 SOURCE = ROOT / "python/ackclock/examples/laws/reno.c"
 
@@ -110,6 +111,23 @@ def test_a_law_that_keeps_the_rules_is_shown_beside_others(
     answer = ackclock("check-law", "cubic", "--stories", 5, "--json")
     told = json.loads(answer.out)
     assert (told["broken"], len(told["scenarios"])) == (None, 12)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("import os; os._exit(0)", "the process ended with exit code 0 in on_ack, in story 0"),
+        ("import os; os._exit(7)", "the process ended with exit code 7 in on_ack, in story 0"),
+        ("import os; os.write(1, b'no end of line')", "mine kept the rules"),
+    ],
+)
+def test_a_law_in_python_that_exits_or_prints_is_checked(
+    statement: str, said: str, tmp_path: Path, ackclock: Callable[..., Answer]
+) -> None:
+    law = tmp_path / "law.py"
+    law.write_text(LAW.format(statement), encoding="utf-8")
+    answer = ackclock("check-law", f"mine={law}", "--stories", 2)
+    assert said in answer.out
 
 
 @pytest.mark.parametrize(

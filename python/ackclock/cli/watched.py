@@ -61,11 +61,13 @@ def _watch(child: int, said: int, laws: Sequence[str]) -> NoReturn:
     passed: set[int] = set()
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
         came = signal.sigwaitinfo(_AWAITED)
-        if came.si_signo == signal.SIGCHLD:
-            continue
-        passed.add(came.si_signo)
-        if came.si_code != _SI_KERNEL:
-            os.kill(child, came.si_signo)
+        if came.si_signo != signal.SIGCHLD:
+            passed.add(came.si_signo)
+            if came.si_code != _SI_KERNEL:
+                os.kill(child, came.si_signo)
+        if passed:
+            # A child that its law stops, again and again, hears of nothing before it goes on.
+            os.kill(child, signal.SIGCONT)
     code = os.waitstatus_to_exitcode(ended[1])
     # A process that the law began may keep the pipe open: only what is there is read.
     os.set_blocking(said, False)

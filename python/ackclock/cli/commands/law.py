@@ -15,6 +15,7 @@ import typer
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
+from ackclock.base.writing import write_file
 from ackclock.cli import printing
 from ackclock.cli.options import AsJson, Laws, load_laws
 from ackclock.laws.own import load_law
@@ -28,6 +29,8 @@ __all__ = ["check_law", "compare_law_trace"]
 EXIT_FAILED = 1
 #: A story takes a millisecond, or some in Python. One that takes longer than this does not end.
 _STUCK_S = 10.0
+#: The beginning of each line on the standard error that is ours.
+_OURS = "ackclock: "
 
 
 def check_law(
@@ -79,16 +82,22 @@ def _in_child(
     name: str, file: str | None, laws: list[str] | None, stories: int, seed: int,
     only: int | None, trail: Path,
 ) -> None:  # fmt: skip
-    """Tell the stories, and print the outcome for the parent."""
+    """Tell the stories, and write the outcome for the parent: a law may print what it likes."""
     try:
         if file is not None:
             load_law(name, file)
         for law in laws or ():
             word, _, source = law.partition("=")
             load_law(word, source)
-        print(_core.check_law(name, stories, seed, only, str(trail)))
+        answer = _core.check_law(name, stories, seed, only, str(trail))
     except BadInput as error:
-        print(json.dumps({"refused": str(error)}))
+        answer = json.dumps({"refused": str(error)})
+    write_file(_answer(trail), answer.encode())
+
+
+def _answer(trail: Path) -> Path:
+    """Return the file in which a child leaves its outcome."""
+    return trail.with_name("answer")
 
 
 def _of_child(words: list[str], name: str, trail: Path) -> dict[str, Any]:
@@ -118,12 +127,14 @@ def _of_child(words: list[str], name: str, trail: Path) -> dict[str, Any]:
 def _run(words: list[str], trail: Path) -> tuple[dict[str, Any] | None, str]:
     """Run this command in a process; return its outcome, or how it ended without one."""
     ours = [sys.executable, "-P", "-m", "ackclock.cli", "check-law", *words, f"--trail={trail}"]
+    answer = _answer(trail)
+    answer.unlink(missing_ok=True)
     with subprocess.Popen(ours, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         try:
             last, since = b"", time.monotonic()
             while True:
                 try:
-                    out, err = child.communicate(timeout=0.1)
+                    _, err = child.communicate(timeout=0.1)
                     break
                 except subprocess.TimeoutExpired:
                     now = trail.read_bytes() if trail.exists() else b""
@@ -135,9 +146,13 @@ def _run(words: list[str], trail: Path) -> tuple[dict[str, Any] | None, str]:
             child.kill()
     if child.returncode < 0:
         return None, f"ended by {signal.Signals(-child.returncode).name}"
-    if child.returncode != 0 or not out.strip():
-        raise BadInput(err.strip().splitlines()[-1] if err.strip() else "the check ended early")
-    return json.loads(out.splitlines()[-1]), ""
+    if child.returncode == 0 and answer.exists():
+        return json.loads(answer.read_text(encoding="utf-8")), ""
+    # A refusal of the command has a line; a law that ends its process leaves none of ours.
+    *_, last = err.strip().splitlines() or [""]
+    if last.startswith(_OURS):
+        raise BadInput(last.removeprefix(_OURS))
+    return None, f"ended with exit code {child.returncode}"
 
 
 def _print(result: LawCheck) -> None:
