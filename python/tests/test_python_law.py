@@ -296,6 +296,27 @@ def test_a_law_has_the_modules_that_lie_beside_its_file(
     assert not {"sizes", "more", "more.sizes"} & sys.modules.keys()
 
 
+def test_a_folder_of_the_same_name_elsewhere_keeps_no_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A folder without `__init__.py` is one with its namesakes on the path; what was taken from
+    # beside the first law may not be what the second has.
+    (tmp_path / "installed" / "parts").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path / "installed")
+    for name, segments in (("one", 3), ("two", 5)):
+        (tmp_path / name / "parts").mkdir(parents=True)
+        (tmp_path / name / "parts" / "sizes.py").write_text(f"SEGMENTS = {segments}\n")
+        (tmp_path / name / "law.py").write_text(
+            "import ackclock as ac\n"
+            "from parts.sizes import SEGMENTS\n"
+            f"if SEGMENTS != {segments}: raise ValueError(SEGMENTS)\n"
+            "class Fixed(ac.Growth):\n"
+            "    def on_ack(self, ack): self.cwnd_bytes = SEGMENTS * ack.mss_bytes\n"
+            "    def on_congestion(self, congestion): pass\n"
+        )
+        ac.load_law(name, tmp_path / name / "law.py")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

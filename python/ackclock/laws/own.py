@@ -295,10 +295,10 @@ def _beside(source: Path) -> Generator[None]:
     try:
         yield
     finally:
-        sys.path.remove(str(folder))
         new = {module for module in sys.modules.keys() - before if not module.startswith(_MODULE)}
         # A package is asked where it lies before it leaves, and its modules leave with it.
         beside = {module for module in new if _lies_in(folder, module.partition(".")[0])}
+        sys.path.remove(str(folder))
         for module in beside:
             del sys.modules[module]
 
