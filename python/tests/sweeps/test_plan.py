@@ -69,10 +69,10 @@ def test_cells_are_every_setting_with_every_seed() -> None:
     assert len(cells) == 3 * 2 * 2
     assert cells.frame.columns == ["cell", "rtt", "rtt_s", "flow.a.variant", "seed"]
     last = cells.frame.row(-1, named=True)
-    assert (last["rtt"], last["rtt_s"], last["seed"]) == ("40 ms", 0.04, 1)
+    assert (last["rtt"], last["rtt_s"], last["seed"]) == ("40 ms", 0.04, 2)
     text = json.loads(cells.text(last))
     assert text["topology"]["rtt"] == "40 ms"
-    assert (text["flow"][0]["variant"], text["seed"]) == ("reno", 1)
+    assert (text["flow"][0]["variant"], text["seed"]) == ("reno", 2)
     # The scenario of the plan is as it was.
     assert BASE["topology"]["rtt"] == "20 ms"
 

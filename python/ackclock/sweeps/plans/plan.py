@@ -359,8 +359,9 @@ def _seeds(value: object, scenario: Mapping[str, Any]) -> tuple[int, ...]:
     if not 1 <= count <= MOST_CELLS:
         most = f"{MOST_CELLS:,}"
         raise BadInput(f"seeds: expected a number of seeds, from 1 to {most}, or a list of them")
-    first = scenario.get("seed", 0)
-    first = first if isinstance(first, int) else 0
+    # The default is the scenario's own, so that a cell is the run of its scenario.
+    first = scenario.get("seed", 1)
+    first = first if isinstance(first, int) else 1
     return tuple(range(first, first + count))
 
 
