@@ -202,7 +202,8 @@ def test_a_scenario_file_is_a_world(tmp_path: Path) -> None:
     ("keys", "said"),
     [
         ({"features": ("rtt",)}, "features: found `rtt`, expected one of latency_inflation"),
-        ({"steps": 0}, "history, steps: expected at least 1"),
+        ({"steps": 0}, "steps: found 0, expected a whole number of at least 1"),
+        ({"history": 1.5}, "history: found 1.5, expected a whole number of at least 1"),
         ({"low": 0}, "low, high: found 0 and"),
         ({"interval": 0}, "interval: found 0, expected seconds above 0"),
         ({"interval": "rt"}, "interval: found 'rt', expected seconds, \"half_latency\" .*`rtt`"),
@@ -382,3 +383,13 @@ def test_an_action_outside_of_its_space_changes_nothing_for_good() -> None:
     expected, as_much, *_ = twin.step(np.array([40], np.float32))
     assert np.array_equal(found, expected)
     assert reward == as_much
+
+
+def test_a_world_that_returns_no_scenario_is_told() -> None:
+    task = gym.Task(
+        world=lambda _: 5,  # pyright: ignore[reportArgumentType]
+        action="window_change", low=2920, high=1e6, interval="rtt", features=("loss",),
+        reward=lambda _: 0.0, steps=1,
+    )  # fmt: skip
+    with pytest.raises(ac.BadInput, match="world: it returned 5, expected a Scenario or its JSON"):
+        gym.Env(task).reset(seed=1)

@@ -151,8 +151,10 @@ class Task:
             if isinstance(feature, str) and feature not in FEATURES:
                 known = ", ".join(FEATURES)
                 raise BadInput(f"features: found `{feature}`, expected one of {known}")
-        if self.history < 1 or self.steps < 1:
-            raise BadInput("history, steps: expected at least 1")
+        for key in ("history", "steps"):
+            value = getattr(self, key)
+            if value < 1 or int(value) != value:
+                raise BadInput(f"{key}: found {value}, expected a whole number of at least 1")
         if not 0 < self.low <= self.high:
             raise BadInput(f"low, high: found {self.low} and {self.high}, expected 0 < low <= high")
         if not isinstance(self.interval, str) and not 0 < self.interval < math.inf:
@@ -254,6 +256,10 @@ class Task:
             drawn = world(random)
             if isinstance(drawn, tuple):
                 drawn, first = drawn
+            if not isinstance(drawn, str | Scenario):
+                raise BadInput(
+                    f"world: it returned {drawn!r}, expected a Scenario or its JSON text"
+                )
             text = drawn if isinstance(drawn, str) else drawn.to_json()
             return text, first
         scenario = world if isinstance(world, Scenario) else Scenario.from_file(world)
