@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import sys
@@ -158,6 +159,14 @@ def test_a_kernel_that_is_not_whole_is_none(cache: Path) -> None:
     assert kept.kernels() == []
     with pytest.raises(BadInput, match=r"ackclock linux build 7\.2"):
         kept.one("7.2")
+
+
+def test_what_a_killed_build_left_goes_with_the_next(cache: Path) -> None:
+    # No process has number 0 in /proc, and this one is alive.
+    for name in (".building-0-x", f".building-{os.getpid()}-y"):
+        (cache / name / "source").mkdir(parents=True)
+    with kept.work_folder() as work:
+        assert sorted(cache.iterdir()) == sorted((cache / f".building-{os.getpid()}-y", work))
 
 
 def tree(folder: Path, rules: str) -> Path:
