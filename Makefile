@@ -28,7 +28,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export CARGO_TERM_COLOR ?= auto
 
 # The modules that tables declare in macros, where rustfmt does not look.
-TABLED := $(wildcard crates/laws/src/growth/*.rs crates/laws/src/idle/*.rs crates/laws/src/start/*.rs crates/tcp/src/recovery/*.rs crates/net/src/queue/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
+TABLED := $(wildcard crates/laws/src/growth/*.rs crates/laws/src/idle/*.rs crates/laws/src/start/*.rs crates/tcp/src/recovery/*.rs crates/net/src/queue/*.rs crates/net/src/parts/*.rs crates/net/src/parts/channel/*.rs crates/net/src/parts/jitter/*.rs crates/net/src/parts/aggregation/*.rs crates/app/src/application/*.rs)
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml -o -path '*/bpf/*')
 PACKAGE_SOURCES := pyproject.toml $(wildcard README.md LICENSE-*) \
 	$(shell find python/ackclock -type f -not -path '*/__pycache__/*' -not -name '*.so' -not -name THIRD-PARTY-NOTICES)
@@ -245,14 +245,19 @@ format: .venv/.dev ## Rewrite the sources in the house's format
 	$(BIN)/ruff check --fix $(PYTHON_FILES)
 	$(BIN)/ruff format $(PYTHON_FILES)
 
-.PHONY: new-law new-queue new-app new-study new-suite new-column
+.PHONY: new-law new-start new-idle new-recovery new-queue new-channel new-part new-app new-study new-suite new-column
 new-law: ## Begin a growth law with its test, its page and its line: make new-law NAME=probe
+new-start: ## Begin a slow-start law with its test and its line
+new-idle: ## Begin an idle rule with its test and its line
+new-recovery: ## Begin a recovery with its test and its line
+new-channel: ## Begin a channel of a link with its test and its line
+new-part: ## Begin a part of a link with its test and its two lines
 new-queue: ## Begin a queueing discipline with its test, its page and its line
 new-app: ## Begin an application with its test, its page and its line
 new-study: ## Begin a study with its test and its page
 new-suite: ## Begin a test set of one case with its test
 new-column: ## Begin a column of a table of runs: make new-column TABLE=links NAME=probe_packets
-new-law new-queue new-app new-study new-suite new-column:
+new-law new-start new-idle new-recovery new-queue new-channel new-part new-app new-study new-suite new-column:
 	$(PYTHON) scripts/new.py $(@:new-%=%) $(NAME) $(if $(TABLE),--table $(TABLE))
 
 .PHONY: lock

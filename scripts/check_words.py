@@ -25,6 +25,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_COLUMNS = 120
+#: The most bytes of a picture in `docs/images`.
+MOST_BYTES = 150_000
+#: Pictures that are larger. The first waits for the next full run of its study, which draws its
+#: marks as a raster; the others have a thousand marks and error bars in dozens of layers.
+HEAVY = ("tambuwal-short.svg", "biswas-silence.svg", "watanabe-rates.svg")
 
 #: The first words of a sentence without a subject. "The same" may have a noun: "The same path".
 BEGINNINGS = re.compile(
@@ -36,7 +41,9 @@ BEGINNINGS = re.compile(
 QUESTIONS = re.compile(
     r"(What|Whatever|Whether|Who|Whoever|Whom|Whose|Which|Whichever|How|Where|Wherever|Of|So)\b"
 )
-_READ = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "python/ackclock/examples/*.toml")
+#: The signposts of rooms.
+_ROOMS = ("crates/*/src/README.md", "python/ackclock/**/README.md", "studies/README.md")
+_READ = ("README.md", "CONTRIBUTING.md", *_ROOMS, "docs/**/*.md", "python/ackclock/examples/*.toml")
 _NOT_READ = (
     *("docs/decisions/", "docs/changes/", "docs/reference/scenario.md", "docs/reference/cli.md"),
     "docs/queues/README.md",
@@ -47,7 +54,7 @@ _END = re.compile(r"[.!?](?=[)\"'*_\]]*(?:\s|$))")
 
 _RUST = re.compile(r"^\s*//[/!](?!/) ?(.*)$")
 _ENTRY = re.compile(r"^\s*[\w*, .\[\]|:\"']+$")
-_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**/*.md")
+_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", *_ROOMS, "docs/**/*.md")
 _LINK = re.compile(r"\]\([^)]*\)|https?://\S+")
 
 
@@ -166,6 +173,16 @@ def violations(root: Path) -> Iterator[str]:
             for number, width in long_lines(path.read_text(encoding="utf-8")):
                 where = f"{path.relative_to(root).as_posix()}:{number}"
                 yield f"{where}: {width} columns, at most {MAX_COLUMNS}"
+    for name, size in heavy_pictures(root / "docs" / "images"):
+        yield f"docs/images/{name}: {size} bytes, at most {MOST_BYTES}"
+
+
+def heavy_pictures(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the name and the bytes of each picture of the documents that is too large."""
+    for path in sorted(folder.glob("*")):
+        size = path.stat().st_size
+        if size > MOST_BYTES and path.name not in HEAVY:
+            yield path.name, size
 
 
 def main() -> int:

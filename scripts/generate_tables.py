@@ -4,8 +4,8 @@
 Usage: scripts/generate_tables.py [--check]
 
 These are the tables of columns in docs/reference/results.md, whose other text is written by hand,
-and the properties of ``ac.Run`` in python/ackclock/runs/named_tables.py. With --check nothing is written;
-the exit code is 1 if a file is not what would be written.
+and the properties of ``ac.Run`` in python/ackclock/runs/named_tables.py. With --check nothing is
+written; the exit code is 1 if a file is not what would be written.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def module(tables: list[dict[str, Any]]) -> str:
 
 
 def page(tables: list[dict[str, Any]], text: str) -> str:
-    """Return the page ``text`` with the columns of all tables. Raises SystemExit without a section."""
+    """Return the page ``text`` with the columns of all tables, or raise SystemExit."""
     index = ["| Table | A row is |", "| --- | --- |"]
     index += [f"| [`{table['name']}`](#{table['name']}) | {table['row']} |" for table in tables]
     text = _put(text, r"\| Table \| A row is \|\n(?:\|.*\n)+", index, "the list of tables")

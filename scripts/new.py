@@ -4,6 +4,11 @@
 ``new.py law NAME`` makes a growth law that works: Reno's window, to be changed into the new one.
 ``new.py queue NAME`` makes a queueing discipline that works: it drops packets that waited too long.
 ``new.py app NAME`` makes an application that works: it sends a message each interval.
+``new.py start NAME`` makes a slow-start law that works: half of what is acknowledged.
+``new.py idle NAME`` makes an idle rule that works: half of the window after silence.
+``new.py recovery NAME`` makes a recovery that works: the first segment again.
+``new.py channel NAME`` makes a channel that works: each packet takes a time of its own.
+``new.py part NAME`` makes a part of a link that works: some packets arrive later.
 ``new.py study NAME`` makes a study that runs: the utilisation of a link over its buffer.
 ``new.py suite NAME`` makes a test set that runs: one case, the share of a link that a flow gets.
 ``new.py column NAME --table TABLE`` adds a column of a run's table: a count that is 0 in each row.
@@ -83,6 +88,46 @@ def write_app(root: Path, name: str) -> list[Path]:
     return [*written, add_line(table, "applications! {", f"    {name}::{type_of(name)},")]
 
 
+def write_start(root: Path, name: str) -> list[Path]:
+    """Write the slow-start law ``name``; return the files that are new or changed."""
+    return _write_one(root, name, "start", "crates/laws/src/start", "laws! {")
+
+
+def write_idle(root: Path, name: str) -> list[Path]:
+    """Write the idle rule ``name``; return the files that are new or changed."""
+    return _write_one(root, name, "idle", "crates/laws/src/idle", "rules! {")
+
+
+def write_recovery(root: Path, name: str) -> list[Path]:
+    """Write the recovery ``name``; return the files that are new or changed."""
+    return _write_one(root, name, "recovery", "crates/tcp/src/recovery", "recoveries! {")
+
+
+def write_channel(root: Path, name: str) -> list[Path]:
+    """Write the channel ``name``; return the files that are new or changed."""
+    return _write_one(root, name, "channel", "crates/net/src/parts/channel", "channels! {")
+
+
+def _write_one(root: Path, name: str, kind: str, folder: str, head: str) -> list[Path]:
+    """Write a file of some ``kind`` into the ``folder`` of its family, and its line."""
+    written = write(root, {f"{folder}/{name}.rs": f"{kind}.rs"}, name)
+    return [*written, add_line(root / f"{folder}.rs", head, f"    {name}::{type_of(name)},")]
+
+
+def write_part(root: Path, name: str) -> list[Path]:
+    """Write the part ``name`` of a link; return the files that are new or changed."""
+    written = write(root, {f"crates/net/src/parts/{name}.rs": "part.rs"}, name)
+    parts, link = root / "crates/net/src/parts.rs", root / "crates/sim/src/scenario/link.rs"
+    settings = f"{type_of(name)}Config"
+    install = "link.impair(stream, |all| all.reorder = part.reorder())"
+    line = f"    mod {name}: {settings}: |part, link, _rate, stream| {install};"
+    of = f"ackclock_net::parts::{settings}"
+    about = "    /// TODO one sentence about the part."
+    key = f'    {name} as {type_of(name)}: Option<{of}>, of {of}, without "TODO without it.";'
+    add_line(parts, "installs! {", line)
+    return [*written, parts, add_line(link, "parts! {", f"{about}\n{key}")]
+
+
 def write_study(root: Path, name: str) -> list[Path]:
     """Write the study ``name``; return the files that are new or changed."""
     folder = f"studies/ackclock_studies/{name}"
@@ -142,8 +187,13 @@ def write_column(root: Path, name: str, table: str) -> list[Path]:
 #: The kinds of things that can be made, by their words.
 KINDS: Mapping[str, Callable[[Path, str], list[Path]]] = {
     "app": write_app,
+    "channel": write_channel,
+    "idle": write_idle,
     "law": write_law,
+    "part": write_part,
     "queue": write_queue,
+    "recovery": write_recovery,
+    "start": write_start,
     "study": write_study,
     "suite": write_suite,
 }

@@ -22,6 +22,7 @@ from typing import Any
 import typer
 
 import ackclock
+from ackclock import _core
 from ackclock.cli import app as cli
 from reference_examples import example
 
@@ -384,19 +385,65 @@ def with_list(path: Path, forms: Sequence[Mapping[str, Any]]) -> str:
     lines = ["| `kind` | page | | source |", "| --- | --- | --- | --- |"]
     for form in forms:
         kind = form["properties"]["kind"]["const"]
-        page = path.parent / f"{kind.replace('_', '-')}.md"
-        link = ""
-        if page.is_file():
-            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-            link = f"[{title}]({page.name})"
+        link = _link(path.parent / f"{kind.replace('_', '-')}.md")
         lines.append(
             f"| `{kind}` | {link} | {_flat(form['description'])} | {form.get('source', '')} |"
         )
+    return _with_table(path, lines)
+
+
+def _link(page: Path) -> str:
+    """Return a link to the page from beside it; empty if there is none."""
+    if not page.is_file():
+        return ""
+    title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+    return f"[{title}]({page.name})"
+
+
+def _with_table(path: Path, lines: Sequence[str]) -> str:
+    """Return the page ``path`` with its table in these lines."""
     table = "\n".join([*lines, ""])
     text, found = _LIST.subn(lambda it: it[1] + table, path.read_text(encoding="utf-8"))
     if found != 1:
         raise SystemExit(f"{path.relative_to(ROOT)}: the table's comment is missing")
     return text
+
+
+#: The pages of words that have none of their own name, and of the words of a slot.
+PAGES_OF_WORDS = {
+    "ccpd": "ccp",
+    "hystartpp": "hystart",
+    "jumpstart": "jumps",
+    "limited": "hystart",
+    "newreno": "reno",
+    "prr": "sack",
+    "resume": "jumps",
+}
+PAGES_OF_SLOTS = {
+    "answer to a lost SYN": "start",
+    "first window": "start",
+    "idle rule": "idle",
+    "slow-start law": "start",
+}
+
+
+def with_words(path: Path, registry: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page ``path`` with the table of the words of senders, a row for each page."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for entry in registry:
+        word, slot, argument = entry["word"], entry["slot"], entry["argument"]
+        if slot == "several":
+            continue
+        own = path.parent / f"{word}.md"
+        page = own.stem if own.is_file() else PAGES_OF_WORDS.get(word, PAGES_OF_SLOTS.get(slot))
+        if page is None:
+            raise SystemExit(f"docs/algorithms: `{word}` has no page; expected {word}.md")
+        spelled = f"`{word}({argument})`" if argument else f"`{word}`"
+        rows.setdefault((page, slot), []).append(spelled)
+    lines = ["| page | words | slot |", "| --- | --- | --- |"]
+    for (page, slot), words in rows.items():
+        lines.append(f"| {_link(path.parent / f'{page}.md')} | {', '.join(words)} | {slot} |")
+    return _with_table(path, lines)
 
 
 def with_studies(path: Path) -> str:
@@ -432,7 +479,9 @@ def pages() -> dict[Path, str]:
         ROOT / page: with_list(ROOT / page, schema["$defs"][name]["oneOf"])
         for name, page in LISTS.items()
     }
+    algorithms = ROOT / "docs" / "algorithms" / "README.md"
     return {
+        algorithms: with_words(algorithms, json.loads(_core.registry())),
         FOLDER / "scenario.md": ScenarioPage(schema).text(),
         FOLDER / "cli.md": cli_page(),
         FOLDER / "variables.md": variables_page(),

@@ -21,8 +21,8 @@ class Class:
     table
         The definition of the schema; empty for the scenario itself.
     keys
-        The keys, in the order of the arguments; `start=from` is called `start` in Python, and `*` is
-        all others in the order of the schema.
+        The keys, in the order of the arguments; `start=from` is called `start` in Python. `*` is
+        all others, in the order of the schema.
     kinds
         The values of `kind` for which the class stands, in a definition of several forms. With one
         of them `kind` is a constant of the class, with several an argument.

@@ -299,7 +299,7 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(
 
     monkeypatch.setitem(sys.modules, "ackclock.cli.app", cast("ModuleType", Interrupted()))
     # It would end this process at once.
-    monkeypatch.setattr(_entry, "_leave", lambda: None)
+    monkeypatch.setattr(_entry, "_end_interrupted", lambda _: None)
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     before = signal.getsignal(signal.SIGINT)
     try:

@@ -16,6 +16,12 @@ from support import ROOT, Answer
 
 _DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *_DOCS]
+#: The signposts of rooms.
+ROOMS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("crates/*/src/README.md", "python/ackclock/**/README.md", "studies/README.md")
+    for path in ROOT.glob(pattern)
+)
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -48,14 +54,45 @@ def test_the_generated_classes_are_up_to_date(script: Callable[[str], ModuleType
         assert path.read_text(encoding="utf-8") == text, "run `make generate`"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+@pytest.mark.parametrize("page", [page for page in [*PAGES, *ROOMS] if page != "CHANGELOG.md"])
 def test_the_files_that_a_page_names_exist(page: str) -> None:
     # Decisions and changes are dated: they name what there was.
     if page.startswith(("docs/decisions", "docs/changes")):
         return
     text = (ROOT / page).read_text(encoding="utf-8")
-    named = re.findall(r"`((?:crates|docs|examples|python|scripts)/[\w./-]+)`", text)
+    named = re.findall(r"`((?:ci|crates|docs|examples|python|scripts|studies)/[\w./-]+)`", text)
     assert not [path for path in named if not (ROOT / path).exists()]
+
+
+def test_every_room_that_is_large_has_a_signpost() -> None:
+    crates = ("lab", "laws", "live", "net", "sim", "tcp")
+    rooms = [f"crates/{crate}/src" for crate in crates]
+    rooms += ["python/ackclock", "python/ackclock/cli", "python/ackclock/sweeps", "studies"]
+    assert sorted(f"{room}/README.md" for room in rooms) == ROOMS
+
+
+@pytest.mark.parametrize("page", [page for page in ROOMS if page != "studies/README.md"])
+def test_the_files_that_a_signpost_names_exist(page: str) -> None:
+    # From its own folder, or from the first.
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`([\w.-]+(?:/[\w./-]*|\.(?:rs|py|pyi|toml|md)))`", text)
+    assert len(named) > 5
+    folders = (ROOT, (ROOT / page).parent)
+    assert not [path for path in named if not any((it / path).exists() for it in folders)]
+
+
+def test_the_files_that_the_map_names_by_the_last_part_exist() -> None:
+    # `crates/live/src/programs/rights.rs`, `folder.rs`: the second stands near the first.
+    there = {
+        "/" + path.relative_to(ROOT).as_posix()
+        for folder in ("ci", "crates", "docs", "python", "scripts", "studies")
+        for path in (ROOT / folder).rglob("*")
+    }
+    text = (ROOT / "docs/map.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?!/)[\w./-]*\w(?:/|\.(?:rs|py|pyi|toml|md)))`", text)
+    assert len(named) > 40
+    ends = ["/" + path.rstrip("/") for path in named]
+    assert not [end for end in ends if not any(path.endswith(end) for path in there)]
 
 
 def test_a_new_kind_in_the_schema_becomes_a_class(script: Callable[[str], ModuleType]) -> None:

@@ -125,7 +125,7 @@ def test_a_study_whose_module_is_broken_is_one_line(tmp_path: Path) -> None:
 def test_a_name_of_two_packages_is_told_with_both(packages: Packages) -> None:
     entry = {"right": "one_of_tests:SUITE"}
     found = packages({"two": entry, "one": entry})
-    said = "suite: `right` is of two packages, one and two: uninstall one"
+    said = "suite: `right` is declared more than once, by one, two: uninstall all but one"
     with pytest.raises(ac.BadInput) as refused:
         found.get("right")
     assert str(refused.value) == said

@@ -7,7 +7,6 @@ is among them.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import time
@@ -22,7 +21,7 @@ from support import SMALL, killed_in_the_end
 from test_hostile_input import COMMAND, WORD
 
 #: Words of commands that are written, not read; a folder in their place is what they take.
-WRITTEN = {"--out", "--pcap", "--report", "--trail", "--trace", "--corpus", "directory"}
+WRITTEN = {"--out", "--pcap", "--report", "--trace", "--corpus", "directory"}
 #: Values of words that are needed beside the one that is hostile.
 GOOD = {
     "file": "small.toml",
@@ -37,11 +36,20 @@ GOOD = {
     "lines": "tc qdisc add dev eth0 root netem delay 10ms",
     "url": "http://127.0.0.1:1/a.mp4",
     "--variant": "reno",
+    "key": "scharf2008",
+    "new kind": "datacentre",
 }
 #: Words that are not needed, and given all the same.
-ALSO = {"sweep": ["--out"], "search": ["plan", "--out"], "suite": ["name", "variants"]}
+ALSO = {
+    "sweep": ["--out"],
+    "search": ["plan", "--out"],
+    "suite": ["name", "variants"],
+    "new": ["kind"],
+    "readings": ["key"],
+    "reproduce": ["key"],
+}
 PLAN = 'scenario = "small.toml"\n[search]\nmaximise = "goodput_bps"\n'
-#: What is in the files. None of it is a file that any command reads.
+#: Contents of files. None of them is one that a command reads.
 CONTENTS = {
     "no text": b"\xff\xfe\xfd" * 100,
     "NUL": b"\0" * 1000,
@@ -59,7 +67,7 @@ def words_of(command: Any, hostile: Any, value: str) -> list[str]:
         if each is hostile:
             given = f"mine={value}" if name == "--law" else value
         elif each.required or name in ALSO.get(command.name, ()):
-            given = GOOD.get(name, "out")
+            given = GOOD.get(f"{command.name} {name}") or GOOD.get(name, "out")
         else:
             continue
         words += [name, given] if name.startswith("-") else [given]
@@ -67,14 +75,14 @@ def words_of(command: Any, hostile: Any, value: str) -> list[str]:
 
 
 def places(group: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, Any]]:
-    """Yield every word of every command that names a file."""
+    """Yield every word of every command that is a text, or names a file."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from places(command, (*above, name))
             continue
-        for word in command.params:
+        for word in (word for word in command.params if not word.hidden):
             takes = str(getattr(word, "type_descriptor", None) and word.type_descriptor.annotation)
-            if "Path" in takes or word.opts[0] == "--law":
+            if "Path" in takes or "str" in takes:
                 yield " ".join((*above, name)), command, word
 
 
@@ -86,7 +94,8 @@ PLACES = {
 READ = [
     name
     for name, (_, _, word) in PLACES.items()
-    if word.opts[0] not in WRITTEN and name != "check-law --law"
+    if ("Path" in str(word.type_descriptor.annotation) and word.opts[0] not in WRITTEN)
+    or (word.opts[0] == "--law" and name != "check-law --law")
 ]
 
 
@@ -122,7 +131,8 @@ def said(capsys: pytest.CaptureFixture[str], words: list[str]) -> tuple[int, str
     except Exception as error:  # noqa: BLE001 - as the command does
         code = unforeseen.tell(error)
     assert isinstance(code, int)
-    return code, *capsys.readouterr()
+    out, err = capsys.readouterr()
+    return code, out, err
 
 
 def listed(folder: Path) -> list[Path]:
@@ -161,15 +171,13 @@ BOUND_S = 60
 def started(place: str, value: str) -> subprocess.Popen[str]:
     command, made, word = PLACES[place]
 
-    def bounded() -> None:
-        resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
-
     return subprocess.Popen(
-        [*COMMAND, *command, *words_of(made, word, value)], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=bounded,
+        ["prlimit", f"--data={2 << 30}", *COMMAND, *command, *words_of(made, word, value)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", READ)
 def test_a_file_without_an_end_is_refused_in_a_line(folder: Path, place: str) -> None:
     before = listed(folder)
@@ -180,6 +188,7 @@ def test_a_file_without_an_end_is_refused_in_a_line(folder: Path, place: str) ->
     assert listed(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", READ)
 def test_a_wait_for_a_pipe_ends_with_an_interrupt(folder: Path, place: str) -> None:
     """A pipe may be what the shell makes of `<(command)`: it is read, or refused."""
@@ -202,4 +211,25 @@ def test_a_wait_for_a_pipe_ends_with_an_interrupt(folder: Path, place: str) -> N
             assert (process.returncode, err) == (130, "ackclock: interrupted\n")
         else:
             assert is_told(process.returncode, out, err), (process.returncode, out, err[:300])
+    assert listed(folder) == before
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_word_of_100_kb_is_refused_in_a_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    command, made, word = PLACES[place]
+    before = listed(folder)
+    code, out, err = said(capsys, [*command, *words_of(made, word, WORD)])
+    assert is_told(code, out, err), (code, out[:300], err[:300], len(out), len(err))
+    assert listed(folder) == before
+
+
+def test_a_scheduler_of_many_digits_is_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python reads no number of 5,000 digits: its limit is 4,300."""
+    words = ["sweep", "plan.toml", "--out", "store", "--scheduler", f"local:{5000 * '9'}"]
+    before = listed(folder)
+    assert is_told(*said(capsys, words))
     assert listed(folder) == before

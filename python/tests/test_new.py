@@ -66,6 +66,26 @@ WRITTEN = {
         },
         'probe = "ackclock_studies.suites.probe:SUITE"',
     ),
+    "start": (
+        "crates/laws/src/start.rs",
+        {"crates/laws/src/start/probe.rs"},
+        "    probe::Probe,",
+    ),
+    "idle": (
+        "crates/laws/src/idle.rs",
+        {"crates/laws/src/idle/probe.rs"},
+        "    probe::Probe,",
+    ),
+    "recovery": (
+        "crates/tcp/src/recovery.rs",
+        {"crates/tcp/src/recovery/probe.rs"},
+        "    probe::Probe,",
+    ),
+    "channel": (
+        "crates/net/src/parts/channel.rs",
+        {"crates/net/src/parts/channel/probe.rs"},
+        "    probe::Probe,",
+    ),
     "app": (
         "crates/app/src/application.rs",
         {"crates/app/src/application/probe.rs", "docs/apps/probe.md"},
@@ -74,7 +94,16 @@ WRITTEN = {
 }
 
 #: By kind: the crate that it goes into.
-CRATES = {"law": "laws", "queue": "net", "app": "app"}
+CRATES = {
+    "law": "laws",
+    "start": "laws",
+    "idle": "laws",
+    "recovery": "tcp",
+    "queue": "net",
+    "channel": "net",
+    "part": "net",
+    "app": "app",
+}
 
 
 def copy_of_the_crates(folder: Path) -> Path:
@@ -95,21 +124,43 @@ def copy_of_the_crates(folder: Path) -> Path:
     return folder
 
 
-def scenario(kind: str) -> dict[str, Any]:
+def scenario(kind: str, name: str = "probe") -> dict[str, Any]:
     """Return a scenario that needs the new thing."""
-    link = {"rate": "10 Mbit/s", "delay": "10 ms"}
-    queue: dict[str, Any] = {"kind": "droptail", "limit": "20 packet"}
-    if kind == "queue":
-        queue = {"kind": "probe", "target": "5 ms"}
-    app = {"kind": "bulk"}
-    if kind == "app":
-        app = {"kind": "probe", "message": "1000 B", "every": "20 ms"}
-    variant = "probe" if kind == "law" else "newreno"
+    link: dict[str, Any] = {"rate": "10 Mbit/s", "delay": "10 ms"}
+    shared = link | {"queue": {"kind": "droptail", "limit": "20 packet"}}
+    shared |= {
+        "queue": {"queue": {"kind": name, "target": "5 ms"}},
+        "channel": {"channel": {"kind": name, "overhead": "100 us"}},
+        "part": {name: {"share": 0.01, "by": "5 ms"}},
+    }.get(kind, {})
+    app = (
+        {"kind": name, "message": "1000 B", "every": "20 ms"} if kind == "app" else {"kind": "bulk"}
+    )
+    variant = {
+        "law": name,
+        "start": f"newreno+{name}",
+        "idle": f"newreno+{name}",
+        "recovery": f"newreno+{name}",
+    }.get(kind, "newreno")
     return {
         "duration": "5 s",
-        "topology": {"kind": "dumbbell", "bottleneck": link | {"queue": queue}, "access": link},
+        "topology": {"kind": "dumbbell", "bottleneck": shared, "access": link},
         "flow": [{"name": "a", "variant": variant, "app": app}],
     }
+
+
+def added(before: str, after: str) -> list[str]:
+    """Return the lines that were added between others."""
+    rest = iter(before.splitlines())
+    line = next(rest, None)
+    new = []
+    for each in after.splitlines():
+        if each == line:
+            line = next(rest, None)
+        else:
+            new.append(each)
+    assert line is None
+    return new
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
@@ -131,6 +182,26 @@ def test_something_new_is_its_files_and_one_line(kind: str, tmp_path: Path, scri
         layers = script("check_layers")
         assert list(layers.module_violations(crate, source, layers.rooms_of_crates(ROOT))) == []
         assert list(script("check_names").violations(root)) == []
+
+
+def test_a_new_part_is_its_file_and_two_lines(tmp_path: Path, script: Script) -> None:
+    root = copy_of_the_crates(tmp_path)
+    tables = [root / "crates/net/src/parts.rs", root / "crates/sim/src/scenario/link.rs"]
+    before = [table.read_text(encoding="utf-8") for table in tables]
+    written: list[Path] = script("new").write_part(root, "probe")
+    assert written == [root / "crates/net/src/parts/probe.rs", *tables]
+    lines: list[str] = []
+    for text, table in zip(before, tables, strict=True):
+        lines += added(text, table.read_text(encoding="utf-8"))
+    assert [line.split(":")[0].strip() for line in lines] == [
+        "mod probe",
+        "/// TODO one sentence about the part.",
+        "probe as Probe",
+    ]
+    layers = script("check_layers")
+    law = layers.rooms_of_crates(ROOT)
+    for crate in ("net", "sim"):
+        assert list(layers.module_violations(crate, root / "crates" / crate / "src", law)) == []
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -157,14 +228,17 @@ def test_a_column_of_no_table_is_refused(script: Script) -> None:
 def test_what_is_new_builds_and_runs(tmp_path: Path, script: Script) -> None:
     # The tests of the beginnings are the crates' own; that their lines suffice is seen here.
     root = copy_of_the_crates(tmp_path)
-    for kind in CRATES:
-        for path in script("new").KINDS[kind](root, "probe"):
-            if path.name == "probe.rs":
+    # Some families share a name space: each kind has a name of its own.
+    names = {kind: f"probe{kind}" for kind in CRATES}
+    for kind, name in names.items():
+        for path in script("new").KINDS[kind](root, name):
+            if path.name == f"{name}.rs":
                 check = ["rustfmt", "--edition", "2024", "--check", path]
                 subprocess.run(check, check=True, cwd=root)
     files = [tmp_path / f"{kind}.json" for kind in CRATES]
     for kind, file in zip(CRATES, files, strict=True):
-        file.write_text(json.dumps(scenario(kind)), encoding="utf-8")
+        text = json.dumps(scenario(kind, names[kind]))
+        file.write_text(text, encoding="utf-8")
     drive = ["-p", "ackclock-sim", "--example", "drive", "--"]
     fast, reference = (
         cargo(root, "run", *drive, *engine, "digest", *files).splitlines()

@@ -393,3 +393,19 @@ def test_a_time_sequence_says_how_many_retransmissions_have_no_place() -> None:
     made = plots.sequence(samples, None, flow="a")
     labels = [str(line.get_label()) for axes in made.axes for line in axes.lines]
     assert "sent again (2 of 5 known)" in labels
+
+
+@pytest.mark.parametrize(("count", "pictures"), [(400, 0), (600, 1)])
+def test_many_marks_are_a_picture_inside_of_the_svg(count: int, pictures: int) -> None:
+    # A mark of its own takes 150 bytes; beyond 500 of them a layer is one raster.
+    with plots.styled():
+        made, axes = plots.figure(2.0)
+        places = [(0.1 * n) % 7 for n in range(count)]
+        (marks,) = axes.plot(places, places[::-1], ls="none", marker=".", ms=2)
+        axes.plot(places, places)
+        svg = plots.to_svg(made, "marks")
+    assert svg.count("<image") == pictures
+    assert (svg.count("<use") > count) == (pictures == 0)
+    assert not marks.get_rasterized()
+    # Places are hundredths of a point, wherever they stand.
+    assert not re.search(r' (?:d|x|y)="[^"]*\d\.\d{3}', svg)

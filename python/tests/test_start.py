@@ -15,7 +15,8 @@ from ackclock.runs.run import TABLES
 #: Each takes a tenth of a second and more to import.
 HEAVY = {
     *("pyarrow", "polars", "numpy", "matplotlib", "jinja2", "pandas", "duckdb"),
-    *("ackclock.studies", "ackclock.plots", "ackclock.report"),
+    *("ackclock.studies", "ackclock.suites", "ackclock_studies"),
+    *("ackclock.plots", "ackclock.report"),
 }
 
 _PROGRAM = """

@@ -208,3 +208,14 @@ def test_nothing_is_said_in_a_foreign_order() -> None:
         for path in (ROOT / folder).rglob(names):
             text = path.read_text(encoding="utf-8")
             assert not [words for words in FOREIGN if words in text], path
+
+
+def test_a_picture_that_is_too_large_is_seen(tmp_path: Path, script: Script) -> None:
+    module = script("check_words")
+    # 150,000 bytes are allowed.
+    for name, size in (("a.svg", 150_000), ("b.svg", 150_001), (module.HEAVY[0], 900_000)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    assert list(module.heavy_pictures(tmp_path)) == [("b.svg", 150_001)]
+    # An exception that is no longer needed is not kept.
+    images = ROOT / "docs/images"
+    assert all((images / name).stat().st_size > module.MOST_BYTES for name in module.HEAVY)

@@ -5,8 +5,8 @@ use ackclock_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Apps, Described, Load, Refusal, one_way, refuse};
-use crate::{AnyApp, App, Note, Transport};
+use super::contract::{Described, Load, Other, Refusal, refuse};
+use crate::{App, Note, Sink, Transport};
 
 /// TODO one sentence that says what it sends, as the reference and Python have it.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -27,6 +27,8 @@ pub struct Probe {
 
 impl Described for Probe {
     type Settings = ProbeConfig;
+    type Sender = Other<Self>;
+    type Receiver = Sink;
 
     const KIND: &'static str = "probe";
     const SOURCE: &'static str = "TODO the document";
@@ -50,12 +52,12 @@ impl Described for Probe {
         Ok(())
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         config: &ProbeConfig,
         _: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
         let sender = Self { config: *config, next: None };
-        Ok(one_way(AnyApp::Other(Box::new(sender))))
+        Ok((Other(sender), Sink))
     }
 }
 

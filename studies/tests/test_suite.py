@@ -291,7 +291,7 @@ def test_a_sender_that_no_case_takes_leaves_the_others_running() -> None:
 
 
 def test_a_part_of_a_suite_is_cited_as_a_part() -> None:
-    suite = suite_of("fairness")
+    suite = SUITES.get("fairness")
     cases = suite.cases(True)
     whole = tuple(Cell(case, "cubic", (), 0.0, None, 0.0, 1.0, "pass") for case in cases)
     found = SuiteResult(suite, ("cubic",), (), True, whole, {}, "0123456789")
@@ -311,7 +311,7 @@ def test_senders_that_differ_are_told_with_the_cases_in_which_they_do() -> None:
 
     names = [("one", "cubic"), ("one", "newreno"), ("two", "cubic"), ("two", "bbr")]
     scenarios = {(case, variant): alone(variant) for case, variant in names}
-    suite = suite_of("fairness")
+    suite = SUITES.get("fairness")
     found = SuiteResult(suite, ("cubic",), (), True, (), scenarios, "")
     (note,) = found.notes
     assert note == (

@@ -10,9 +10,12 @@ use std::borrow::Cow;
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Rate, read_by_kind};
 
-use crate::{Moment, Transport};
+use crate::{AnyApp, Moment, Transport};
 
-pub use contract::{Apps, Described, Load, Refusal};
+pub use contract::{Described, Load, Other, Refusal};
+
+/// The applications of a flow's sender and receiver, on transports of some kind.
+pub type Apps<T> = (AnyApp<T>, AnyApp<T>);
 
 /// The table of applications: each is a file of this folder, and its type there.
 macro_rules! applications {
@@ -128,7 +131,11 @@ macro_rules! applications {
                 stream: &dyn Fn(&str) -> Stream,
             ) -> Result<Apps<T>, Refusal> {
                 match self {
-                    $(Self::$App(settings) => <$App as Described>::apps(settings, stream),)*
+                    $(Self::$App(settings) => match <$App as Described>::apps(settings, stream) {
+                        Ok((sender, receiver)) => Ok((sender.into(), receiver.into())),
+                        Err(refusal) if <$App as Described>::LIVE_ALONE => Err(with_simulated(refusal)),
+                        Err(refusal) => Err(refusal),
+                    },)*
                 }
             }
         }
@@ -151,12 +158,11 @@ applications! {
     iperf3::Iperf3,
 }
 
-/// The refusal of an application that a simulation does not play.
-fn live_alone() -> Refusal {
+/// The refusal of an application that a simulation does not play, with the words of those that it does.
+fn with_simulated((key, why): Refusal) -> Refusal {
     let words: Vec<String> =
         Application::simulated().iter().map(|word| format!("`{word}`")).collect();
-    let why = format!("programs need a live run (--on live); expected one of {}", words.join(", "));
-    ("kind".to_owned(), why)
+    (key, format!("{why}; expected one of {}", words.join(", ")))
 }
 
 impl Default for Application {

@@ -5,6 +5,7 @@
 //! what arrives, and both know the plan. A class of connections has a model that makes the plans
 //! ([`Sessions`]): adding one is one type that implements it.
 
+mod any;
 mod client;
 mod server;
 
@@ -13,8 +14,7 @@ use std::fmt::Debug;
 use ackclock_units::random::{Law, Stream};
 use ackclock_units::{Bytes, Duration, Rate};
 
-use crate::PackMimeSessions;
-
+pub use any::AnySessions;
 pub use client::Client;
 pub use server::Server;
 
@@ -141,37 +141,4 @@ impl Sessions for Requests {
 pub(crate) fn whole(number: f64) -> u64 {
     // 1 TB: the volumes of a session's exchanges, a million at most, stay below 2^63 in all.
     number.ceil().min(1e12) as u64
-}
-
-/// The models that scenarios name, and any other.
-#[derive(Debug)]
-pub enum AnySessions {
-    /// Independent draws.
-    Requests(Requests),
-    /// PackMime-HTTP, which is large.
-    PackMime(Box<PackMimeSessions>),
-    /// Nothing is planned: the applications are told as it goes.
-    Unplanned,
-    /// A user's own.
-    Other(Box<dyn Sessions>),
-}
-
-impl Sessions for AnySessions {
-    fn plan(&mut self, number: u64, random: &mut Stream, session: &mut Session) {
-        match self {
-            Self::Requests(model) => model.plan(number, random, session),
-            Self::PackMime(model) => model.plan(number, random, session),
-            Self::Unplanned => session.exchanges.clear(),
-            Self::Other(model) => model.plan(number, random, session),
-        }
-    }
-
-    fn draws_delays(&self) -> bool {
-        match self {
-            Self::Requests(model) => model.draws_delays(),
-            Self::PackMime(model) => model.draws_delays(),
-            Self::Unplanned => false,
-            Self::Other(model) => model.draws_delays(),
-        }
-    }
 }

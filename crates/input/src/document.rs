@@ -19,7 +19,7 @@ use super::Fault;
 #[derive(Debug)]
 pub(crate) struct Document<'t> {
     text: &'t str,
-    /// What was parsed of TOML; `None` for JSON.
+    /// The parsed TOML; `None` for JSON.
     toml: Option<DeValue<'t>>,
     /// The tree.
     pub(crate) value: Value,

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     fn explained_message(text: &str) -> String {
-        let fault = super::super::Document::from_toml(text).unwrap_err();
+        let fault = crate::document::Document::from_toml(text).unwrap_err();
         let fault = explained(text, fault, &["flow"]);
         format!("{}: {}", fault.line.unwrap_or_default(), fault.message)
     }

@@ -1,10 +1,14 @@
-use std::fs;
+use std::fs::{self, File};
 
 use ackclock_net::{Corrupt, Duplicate};
 use ackclock_sim::scenario::Topology;
 use ackclock_units::Duration;
 use proptest::prelude::*;
 
+use ackclock_sim::Scenario;
+use serde_json::Value;
+
+use super::fault::MAX_MESSAGE_CHARS;
 use super::*;
 
 const GOOD: &str = r#"title = "Two flows"

@@ -125,5 +125,10 @@ impl Idle for AnyIdle {
     }
 }
 
+/// The beginning that `make new-idle` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../scripts/new/idle.rs"]
+mod beginning;
+
 #[cfg(test)]
 mod tests;

@@ -316,5 +316,10 @@ impl Start for AnyStart {
     }
 }
 
+/// The beginning that `make new-start` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../scripts/new/start.rs"]
+mod beginning;
+
 #[cfg(test)]
 mod tests;

@@ -326,7 +326,8 @@ impl Hosts {
     ) -> io::Result<Vec<Vec<EndCounters>>> {
         // A reader or writer that waits for its turn would be the machine's doing, not TCP's.
         let mut wake_policy =
-            WakePolicy::of_applications(self.polls, sys::request_realtime(PRIORITY));
+            WakePolicy::of_applications(self.polls, sys::request_realtime(PRIORITY))
+                .in_virtual_time(sys::in_virtual_time());
         let Self { connections, flows, app_log, .. } = self;
         let mut snapshots: Vec<Vec<EndCounters>> = Vec::with_capacity(moments.len());
         let mut notes = Vec::new();

@@ -26,6 +26,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::thread;
 
 use ackclock_units::Duration;
@@ -33,6 +34,17 @@ use ackclock_units::Duration;
 /// The answer of a call that says -1 for an error.
 fn check(answer: libc::c_int) -> io::Result<libc::c_int> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// True in a Linux whose clock moves only while all of it sleeps: User-Mode Linux with `time-travel`.
+pub fn in_virtual_time() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    let says = |file: &str, what: &str| {
+        std::fs::read_to_string(file).is_ok_and(|text| text.contains(what))
+    };
+    *IS.get_or_init(|| {
+        says("/proc/cmdline", "time-travel=") && says("/proc/cpuinfo", "User Mode Linux")
+    })
 }
 
 /// Nanoseconds of `CLOCK_MONOTONIC`.

@@ -14,7 +14,7 @@ mod limit;
 mod line;
 mod link;
 mod packet;
-mod parts;
+pub mod parts;
 pub mod path;
 pub mod queue;
 mod serializer;

@@ -73,14 +73,17 @@ pub trait Install: Part {
     fn install(&self, link: &mut Installed, rate: Rate, stream: &dyn Fn(&str) -> Stream);
 }
 
-/// How each part is put among those of a link: `|its settings, the link, the rate, the streams|`.
+/// The table of how parts are put among those of a link: `|settings, link, rate, streams|`. `mod` names the file of this
+/// folder that has the part, if it is not named above.
 macro_rules! installs {
-    ($($Part:ty: |$part:ident, $link:ident, $rate:ident, $stream:ident| $install:expr;)*) => {
+    ($($(mod $module:ident:)? $Part:ty: |$part:ident, $link:ident, $rate:ident, $stream:ident| $install:expr;)*) => {
+        $($(mod $module; pub use $module::*;)?)*
+
         $(
             impl Install for $Part {
                 fn install(&self, $link: &mut Installed, $rate: Rate, $stream: &dyn Fn(&str) -> Stream) {
                     let $part = self;
-                    $install;
+                    $install
                 }
             }
         )*
@@ -97,9 +100,14 @@ installs! {
     JitterConfig: |part, link, _rate, stream| link.impair(stream, |all| all.jitter = Some(part.clone()));
     Reorder: |part, link, _rate, stream| link.impair(stream, |all| all.reorder = *part);
     // The link's settings have its losses and its queue, and a path has its routers.
-    Discipline: |_part, _link, _rate, _stream| ();
-    Loss: |_part, _link, _rate, _stream| ();
-    QuickStartSpec: |_part, _link, _rate, _stream| ();
-    RcpConfig: |_part, _link, _rate, _stream| ();
-    XcpConfig: |_part, _link, _rate, _stream| ();
+    Discipline: |_part, _link, _rate, _stream| {};
+    Loss: |_part, _link, _rate, _stream| {};
+    QuickStartSpec: |_part, _link, _rate, _stream| {};
+    RcpConfig: |_part, _link, _rate, _stream| {};
+    XcpConfig: |_part, _link, _rate, _stream| {};
 }
+
+/// The beginning that `make new-part` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../scripts/new/part.rs"]
+mod beginning;

@@ -6,8 +6,9 @@ use ackclock_lab::{Folder, Ticket};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::background::{Progress, Work, in_background};
+use crate::errors::guarded;
 use crate::run::Run;
-use crate::{Told, Work, guarded, in_background};
 
 /// Return the answer to a request of the page for browsers, JSON text: a header, and buffers behind it. Releases the GIL.
 ///
@@ -25,7 +26,7 @@ pub fn answer<'py>(
         let folder = Folder { path: &folder, closed: true };
         Ok(ackclock_lab::answer_metered(&request, folder, ticket.meter()))
     };
-    let work = Work { told: Told::Seconds(progress.cloned()), ..Work::default() };
+    let work = Work { told: Progress::Seconds(progress.cloned()), ..Work::default() };
     Ok(PyBytes::new(py, &in_background(py, work, job)?))
 }
 

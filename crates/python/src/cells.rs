@@ -5,7 +5,10 @@ use std::time::Duration;
 use ackclock_lab::{Background, Budget, CellLimits, Fate, Tables, Ticket};
 use pyo3::prelude::*;
 
-use crate::{BadInput, Run, TIDY_UP_WITHIN, WAKE_EVERY, law, sweep_error};
+use crate::background::{TIDY_UP_WITHIN, WAKE_EVERY};
+use crate::errors::{BadInput, sweep_error};
+use crate::law;
+use crate::run::Run;
 
 /// The fates of cells: those that came to their end as the tables of a ``Run``, whose ``cell`` counts them, and a pair of a
 /// word and a reason for each.

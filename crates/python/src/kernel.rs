@@ -3,7 +3,8 @@
 use ackclock_lab::{KernelRequest, Ticket};
 use pyo3::prelude::*;
 
-use crate::{TIDY_UP_WITHIN, Work, guarded, in_background};
+use crate::background::{TIDY_UP_WITHIN, Work, in_background};
+use crate::errors::guarded;
 
 /// Do what is asked of laws in the kernel, ``list``, ``load``, ``unload``, ``status``, ``needs`` or ``test``, of those that
 /// are named; return JSON text. A test sends for so many seconds. Raises ``BadInput`` where something is lacking, and then

@@ -22,7 +22,8 @@ use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::False;
 use pyo3::types::{PyString, PyTuple, PyType};
 
-use crate::BadInput;
+use crate::background::{Work, in_background};
+use crate::errors::{BadInput, guarded, shown};
 
 /// The exceptions of laws that ended a run, until the run's caller raises them.
 static RAISED: Mutex<BTreeMap<u64, PyErr>> = Mutex::new(BTreeMap::new());
@@ -382,7 +383,7 @@ fn number(law: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Option
         Ok(number) => Ok(Some(number)),
         Err(_) => Err(PyTypeError::new_err(format!(
             "{name} is {}; expected a number or None",
-            crate::shown(&value)
+            shown(&value)
         ))),
     }
 }
@@ -706,7 +707,7 @@ pub fn register_law(name: &str, make: Py<PyAny>, base: Py<PyType>) -> PyResult<(
             Err(error) => give_up(py, error),
         })
     };
-    crate::guarded(|| ackclock_lab::register_law(name, made))?;
+    guarded(|| ackclock_lab::register_law(name, made))?;
     NAMES.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
     Ok(())
 }
@@ -727,7 +728,7 @@ pub fn check_law(
         let plan = CheckPlan { stories, seed, only, trail: trail.as_deref() };
         ackclock_lab::check_law(&law, plan, &|| ticket.is_cancelled())
     };
-    crate::in_background(py, crate::Work::default(), job)
+    in_background(py, Work::default(), job)
 }
 
 /// Give the events of a recorded trace to a sender and compare their windows; return the outcome as JSON. Releases the
@@ -746,5 +747,5 @@ pub fn law_trace(
             LawTracePlan { file: &file, variant: &variant, profile: &profile, mss, stamp_offset };
         Ok(ackclock_lab::law_trace(&plan)?)
     };
-    crate::in_background(py, crate::Work::default(), job)
+    in_background(py, Work::default(), job)
 }

@@ -8,7 +8,7 @@ use ackclock_lab::Staged;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::store_error;
+use crate::errors::store_error;
 
 /// A folder that a run writes into: made if it is not there, tried, locked until it is closed, and cleared of what
 /// killed runs left. The functions of this module that write into it while it is open join in.
@@ -107,4 +107,10 @@ pub fn copy_file(py: Python<'_>, source: PathBuf, path: PathBuf) -> PyResult<()>
 #[expect(clippy::needless_pass_by_value, reason = "what PyO3 extracts")]
 pub fn try_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     py.detach(|| ackclock_lab::try_file(&path)).map_err(|error| store_error(&error))
+}
+
+/// The folder that a run is to write into, if any.
+pub fn opened(py: Python<'_>, path: Option<PathBuf>) -> PyResult<Option<ackclock_lab::Place>> {
+    let place = path.map(|path| py.detach(|| ackclock_lab::Place::open(&path))).transpose();
+    place.map_err(|error| store_error(&error))
 }

@@ -6,7 +6,7 @@ use ackclock_lab::{Report, Scenario, Tables, to_json};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
-use crate::store_error;
+use crate::errors::store_error;
 use crate::table::Table;
 
 /// The tables of one run, or of many runs under a column ``cell``.

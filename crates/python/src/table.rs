@@ -16,7 +16,7 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
 
-use crate::{Work, in_background};
+use crate::background::{Work, in_background};
 
 /// An Arrow table, read without a copy by pyarrow, Polars, pandas and ``DuckDB``.
 #[pyclass(frozen, module = "ackclock._core")]

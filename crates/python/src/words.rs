@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use crate::guarded;
+use crate::errors::guarded;
 
 /// The JSON schema of a scenario, as JSON text.
 #[pyfunction]

@@ -7,7 +7,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::{BadInput, sweep_error};
+use crate::errors::{BadInput, sweep_error};
 
 /// Runs with learners in them, which go on step by step and together.
 #[pyclass(frozen, module = "ackclock._core")]

@@ -28,7 +28,8 @@ macro_rules! columns {
 /// Declares the tables of a run: the name of each, which is also that of the function that makes it, and what a row is.
 /// A `large` one grows with the length of a run.
 macro_rules! tables {
-    (@large $found:ident, $table:expr) => { $found.push($table) };
+    (@large large) => { true };
+    (@large) => { false };
     ($($name:ident $($large:ident)?: $row:literal,)*) => {
         /// The tables of one run, or of many under a first column `cell`.
         #[derive(Clone, Debug, PartialEq)]
@@ -52,9 +53,8 @@ macro_rules! tables {
 
             /// Those that grow with the length of a run.
             pub fn large(&self) -> Vec<&Table> {
-                let mut found = Vec::new();
-                $($(tables!(@$large found, &self.$name);)?)*
-                found
+                let all = [$((&self.$name, tables!(@large $($large)?))),*];
+                all.into_iter().filter(|(_, large)| *large).map(|(table, _)| table).collect()
             }
 
             fn of(runs: &[Run], cells: bool) -> Self {
@@ -116,7 +116,7 @@ pub fn tables() -> String {
             .collect();
         json!({"name": name, "row": row, "columns": columns})
     });
-    Json::from_iter(tables).to_string()
+    tables.collect::<Json>().to_string()
 }
 
 /// Checks that no packet was made or lost without account on any link of a run.

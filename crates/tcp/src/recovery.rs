@@ -323,5 +323,10 @@ impl Recovery for AnyRecovery {
     }
 }
 
+/// The beginning that `make new-recovery` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../scripts/new/recovery.rs"]
+mod beginning;
+
 #[cfg(test)]
 mod tests;

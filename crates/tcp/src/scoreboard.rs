@@ -68,7 +68,7 @@ pub enum Change {
 
 /// The facts of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct AckFacts {
     /// When it arrived.
     pub now: Instant,
     /// The least round-trip time so far: a retransmission that seems to have been faster was not
@@ -92,7 +92,7 @@ pub struct Told {
     pub newly_lost: Bytes,
 }
 
-impl Told {
+impl AckFacts {
     /// Nothing yet, of an ACK that arrives at `now`.
     #[inline]
     pub fn at(now: Instant, min_rtt: Duration) -> Self {
@@ -286,7 +286,7 @@ impl Scoreboard {
 
     /// Everything before `una` is acknowledged.
     #[inline]
-    pub fn on_cumulative_ack(&mut self, una: Seq, told: &mut Told) {
+    pub fn on_cumulative_ack(&mut self, una: Seq, told: &mut AckFacts) {
         let mut acked = 0;
         let mut again = false;
         while let Some(first) = self.segments.front_mut() {
@@ -335,7 +335,7 @@ impl Scoreboard {
 
     /// A duplicate ACK without SACK: one more segment of `mss` has arrived, though not the first
     /// (RFC 9937 §6 counts it as delivered). What is lost has not.
-    pub fn on_duplicate(&mut self, mss: Bytes, told: &mut Told) {
+    pub fn on_duplicate(&mut self, mss: Bytes, told: &mut AckFacts) {
         let holes = self.sums.lost.max(1);
         if self.emulated + holes < self.segments.len() as u64 {
             self.emulated += 1;
@@ -347,7 +347,7 @@ impl Scoreboard {
     /// Forgets duplicate ACKs: of `acked` segments all but the first, which was missing, are those that duplicate
     /// ACKs told
     /// of.
-    fn forget_emulated(&mut self, acked: u64, told: &mut Told) {
+    fn forget_emulated(&mut self, acked: u64, told: &mut AckFacts) {
         let known = acked.saturating_sub(1).min(self.emulated);
         let bytes = self.emulated_bytes * known / self.emulated.max(1);
         told.acked_after_sack += Bytes::new(bytes);
@@ -356,7 +356,7 @@ impl Scoreboard {
     }
 
     /// The SACK blocks of an ACK.
-    pub fn on_sack(&mut self, blocks: &[Range], told: &mut Told) {
+    pub fn on_sack(&mut self, blocks: &[Range], told: &mut AckFacts) {
         if blocks.is_empty() {
             return;
         }
@@ -372,7 +372,7 @@ impl Scoreboard {
     }
 
     /// Marks a block, less what the last ACK's blocks told already.
-    fn mark_new_part(&mut self, block: Range, told: &mut Told) {
+    fn mark_new_part(&mut self, block: Range, told: &mut AckFacts) {
         let known =
             self.last_blocks.iter().copied().find(|known| {
                 !known.is_empty() && known.start < block.end && block.start < known.end
@@ -405,7 +405,7 @@ impl Scoreboard {
     }
 
     /// Marks every segment that lies wholly in `range`.
-    fn mark(&mut self, range: Range, told: &mut Told) {
+    fn mark(&mut self, range: Range, told: &mut AckFacts) {
         let from = self.position(range.start);
         for offset in from..self.segments.len() {
             let sent = &mut self.segments[offset];
@@ -435,7 +435,7 @@ impl Scoreboard {
     ///
     /// DEVIATION(rfc6675 §4 `IsLost`): counts SACKed segments above, three of which mean a loss,
     /// and neither discontiguous ranges nor bytes. For full segments the three agree.
-    fn find_lost(&mut self, told: &mut Told) {
+    fn find_lost(&mut self, told: &mut AckFacts) {
         while self.lost_to < self.base + self.segments.len() as u64 {
             let sent = &mut self.segments[offset(self.lost_to, self.base)];
             let before_next = self.sacked_before_lost_to + u64::from(sent.is(SACKED));

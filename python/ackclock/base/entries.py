@@ -108,8 +108,11 @@ class Entries(Generic[T]):
         if len(mine) == 1:
             return mine[0]
         if mine:
-            packages = " and ".join(sorted(_package(entry) for entry in mine))
-            raise BadInput(f"{self.noun}: `{name}` is of two packages, {packages}: uninstall one")
+            packages = ", ".join(sorted({_package(entry) for entry in mine}))
+            raise BadInput(
+                f"{self.noun}: `{name}` is declared more than once, by {packages}: uninstall all "
+                "but one"
+            )
         names = sorted({entry.name for entry in found})
         if OURS in map(_package, found):
             raise BadInput(f"{self.noun}: `{name}` is none{nearest(name, names)}")

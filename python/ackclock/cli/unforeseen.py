@@ -33,12 +33,8 @@ def tell(error: Exception) -> int:
             say("this takes more memory than there is")
             return _EXIT_FAILED
         case OSError(strerror=str(why)):
-            named = (
-                ""
-                if error.filename is None
-                else f"{shortened(plain(error.filename), _MOST_NAME)}: "
-            )
-            say(f"{named}{why}")
+            name = "" if error.filename is None else plain(error.filename)
+            say(f"{shortened(name, _MOST_NAME)}{name and ': '}{why}")
             return _EXIT_BAD_INPUT
         case UnicodeError():
             say(f"expected text in UTF-8 ({shortened(plain(error), _MOST_WORDS)})")

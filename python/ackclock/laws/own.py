@@ -296,12 +296,18 @@ def _beside(source: Path) -> Generator[None]:
         yield
     finally:
         sys.path.remove(str(folder))
-        for module in sys.modules.keys() - before:
-            first = sys.modules.get(module.partition(".")[0])
-            places = list(getattr(first, "__path__", ())) or [getattr(first, "__file__", None)]
-            own = module.startswith(_MODULE)
-            if not own and any(place and Path(place).parent == folder for place in places):
-                del sys.modules[module]
+        new = {module for module in sys.modules.keys() - before if not module.startswith(_MODULE)}
+        # A package is asked where it lies before it leaves, and its modules leave with it.
+        beside = {module for module in new if _lies_in(folder, module.partition(".")[0])}
+        for module in beside:
+            del sys.modules[module]
+
+
+def _lies_in(folder: Path, module: str) -> bool:
+    """Return True if a module that is loaded, or a package, lies in a folder."""
+    found = sys.modules.get(module)
+    places = list(getattr(found, "__path__", ())) or [getattr(found, "__file__", None)]
+    return any(place and Path(place).parent == folder for place in places)
 
 
 def _from_python(name: str, path: Path, chosen: str) -> type[Growth]:

@@ -17,6 +17,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
@@ -180,9 +181,21 @@ def _element(made: Figure, key: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = _FONT.sub('var(--figure-font, "DejaVu Sans", sans-serif)'.replace('"', "'"), text)
+    text = light(text)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{key}-\1"', text)
     text = re.sub(r'(xlink:href|href)="#([^"]+)"', rf'\1="#{key}-\2"', text)
     return re.sub(r"url\(#([^)]+)\)", rf"url(#{key}-\1)", text)
+
+
+_PLACES = re.compile(r' (?:d|x|y|width|height)="[^"]*"')
+_LONG = re.compile(r"-?\d+\.\d{3,}")
+_LEVEL = re.compile(r' transform="rotate\(-0 [^"]*"')
+
+
+def light(text: str) -> str:
+    """Return an SVG with places in hundredths of a point, and without indentation."""
+    text = _PLACES.sub(lambda it: _LONG.sub(lambda n: f"{float(n[0]):.2f}", it[0]), text)
+    return re.sub(r"\n +<", "\n<", _LEVEL.sub("", text))
 
 
 def _labelled(text: str, key: str, title: str = "", description: str = "") -> str:
@@ -260,6 +273,35 @@ def laid_out(made: Figure) -> Generator[None]:
         made.set_layout_engine(engine)
 
 
+#: The most marks of a layer that are shapes of a vector file: each takes 150 bytes of an SVG.
+MOST_MARKS = 500
+
+
+@contextmanager
+def _dense_as_raster(made: Figure) -> Generator[None]:
+    """Have layers of marks without lines be pictures inside a vector file if they are many."""
+    dense: list[Any] = [
+        line
+        for axes in made.axes
+        for line in axes.lines
+        if line.get_linestyle() == "None" and len(line.get_xdata()) > MOST_MARKS  # type: ignore[arg-type]
+    ]
+    dense += [
+        marks
+        for axes in made.axes
+        for marks in axes.collections
+        if isinstance(marks, PathCollection) and len(marks.get_offsets()) > MOST_MARKS  # type: ignore[arg-type]
+    ]
+    dense = [layer for layer in dense if not layer.get_rasterized()]
+    for layer in dense:
+        layer.set_rasterized(True)
+    try:
+        yield
+    finally:
+        for layer in dense:
+            layer.set_rasterized(False)
+
+
 def _drawn(made: Figure, kind: Literal["svg", "pdf", "png"], salt: str = "ackclock") -> bytes:
     buffer = io.BytesIO()
     with laid_out(made), mpl.rc_context(), warnings.catch_warnings():
@@ -268,9 +310,11 @@ def _drawn(made: Figure, kind: Literal["svg", "pdf", "png"], salt: str = "ackclo
         mpl.rcParams["svg.fonttype"] = "none"
         mpl.rcParams["svg.hashsalt"] = salt
         mpl.rcParams["pdf.fonttype"] = 42
-        mpl.rcParams["savefig.dpi"] = 200 if kind == "png" else "figure"
         _CANVAS[kind](made)
-        made.savefig(buffer, format=kind, metadata=_METADATA[kind])
+        with _dense_as_raster(made):
+            # Of a vector file, the resolution of the layers that are rasters in it.
+            dpi = 200 if kind == "png" else 150
+            made.savefig(buffer, format=kind, dpi=dpi, metadata=_METADATA[kind])
     return buffer.getvalue()
 
 

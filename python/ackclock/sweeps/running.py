@@ -42,6 +42,10 @@ def sweep(
     """Run a plan; see :func:`ackclock.sweep`."""
     plan = Plan.of(plan).with_laws(laws or {})
     expect_threads(threads)
+    if scheduler is not None:
+        from ackclock.sweeps.places.cluster import expect_scheduler  # noqa: PLC0415 - as below
+
+        expect_scheduler(scheduler)
     cells = checked(plan)
     _expect_no_readings(plan, out)
     with Writer(out, plan) as store:

@@ -5,8 +5,8 @@ use ackclock_units::{Bytes, Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Apps, Described, Load, Refusal, one_way, refuse};
-use crate::{AnyApp, App, Note, Transport};
+use super::contract::{Described, Load, Refusal, refuse};
+use crate::{App, Note, Sink, Transport};
 
 /// As much as the connection takes, or `size`, after which the connection closes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -18,6 +18,8 @@ pub struct BulkConfig {
 
 impl Described for Bulk {
     type Settings = BulkConfig;
+    type Sender = Self;
+    type Receiver = Sink;
 
     const KIND: &'static str = "bulk";
 
@@ -55,11 +57,11 @@ impl Described for Bulk {
         Ok(())
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         bulk: &BulkConfig,
         _: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
-        Ok(one_way(AnyApp::Bulk(Self::new(bulk.size))))
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
+        Ok((Self::new(bulk.size), Sink))
     }
 }
 

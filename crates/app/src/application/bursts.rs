@@ -6,11 +6,9 @@ use ackclock_units::{Bytes, Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{
-    Apps, Described, Load, Refusal, check_draw, check_stop, one_way, refuse, stop_at,
-};
+use super::contract::{Described, Load, Refusal, check_draw, check_stop, refuse, stop_at};
 use super::onoff::{Burst, Draws, OnOff};
-use crate::{AnyApp, Moment, Transport};
+use crate::{Moment, Sink};
 
 /// Volumes given at once, such as the segments of a video over HTTP. Each is an object.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -33,6 +31,8 @@ pub struct Bursts;
 
 impl Described for Bursts {
     type Settings = BurstsConfig;
+    type Sender = OnOff;
+    type Receiver = Sink;
 
     const KIND: &'static str = "bursts";
 
@@ -64,17 +64,17 @@ impl Described for Bursts {
         check_stop(bursts.stop)
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         bursts: &BurstsConfig,
         stream: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
         let (size, every) = (bursts.size.law(), bursts.every.clone());
         let (mut sizes, mut random) = (stream("size"), stream("every"));
         let volume = move || whole_bytes(size.sample(&mut sizes));
         let burst = Burst::Volume(Draws::new(volume));
         let every = Draws::new(move || every.sample(&mut random));
         let app = OnOff::new(burst, every, true, stop_at(bursts.stop));
-        Ok(one_way(AnyApp::OnOff(Box::new(app.asking(bursts.quick_start)))))
+        Ok((app.asking(bursts.quick_start), Sink))
     }
 }
 

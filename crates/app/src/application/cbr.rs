@@ -7,10 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::{
-    Apps, Described, Load, Refusal, check_draw, check_messages, check_stop, messages, one_way,
-    refuse, stop_at,
+    Described, Load, Refusal, check_draw, check_messages, check_stop, messages, refuse, stop_at,
 };
-use crate::{AnyApp, App, Moment, Note, Transport};
+use crate::{App, Moment, Note, Sink, Transport};
 
 /// Messages at a constant rate, with periods of silence and of lower rates. Each message is an
 /// object of the results.
@@ -59,6 +58,8 @@ pub struct LimitedPeriod {
 
 impl Described for Cbr {
     type Settings = CbrConfig;
+    type Sender = Self;
+    type Receiver = Sink;
 
     const KIND: &'static str = "cbr";
 
@@ -85,11 +86,11 @@ impl Described for Cbr {
         check_stop(cbr.stop)
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         cbr: &CbrConfig,
         stream: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
-        Ok(one_way(AnyApp::Cbr(Box::new(cbr.app(stream)))))
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
+        Ok((cbr.app(stream), Sink))
     }
 }
 

@@ -12,13 +12,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::program::ProgramConfig;
-use crate::{AnyApp, Moment, Sink, Transport};
+use crate::Moment;
 
 /// A key that is wrong, and why.
 pub type Refusal = (String, String);
 
-/// The applications of a flow's sender and receiver, on transports of some kind.
-pub type Apps<T> = (AnyApp<T>, AnyApp<T>);
+/// An application that a host holds behind an indirect call: one that has no variant in [`AnyApp`](crate::AnyApp).
+#[derive(Clone, Copy, Debug)]
+pub struct Other<A>(pub A);
 
 /// The load that an application makes, to estimate what a run takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +46,12 @@ impl Load {
 pub trait Described {
     /// The settings.
     type Settings: Clone + Debug + Serialize + DeserializeOwned + JsonSchema;
+
+    /// The application of the sender, which [`AnyApp`](crate::AnyApp) can be made from: a variant of it, or [`Other`].
+    type Sender;
+
+    /// The application of the receiver, likewise.
+    type Receiver;
 
     /// The word that names it in a scenario: `kind`.
     const KIND: &'static str;
@@ -114,15 +121,15 @@ pub trait Described {
     ///
     /// # Errors
     /// The key that is wrong, and why.
-    fn apps<T: Transport>(
+    fn apps(
         settings: &Self::Settings,
         stream: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal>;
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal>;
 }
 
-/// A sender, and a receiver that reads all.
-pub const fn one_way<T>(sender: AnyApp<T>) -> Apps<T> {
-    (sender, AnyApp::Sink(Sink))
+/// The refusal of an application that a simulation does not play.
+pub fn live_alone() -> Refusal {
+    ("kind".to_owned(), "programs need a live run (--on live)".to_owned())
 }
 
 /// The moment at which the connection closes.

@@ -5,9 +5,9 @@ use ackclock_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Apps, Described, Load, Refusal, owned};
+use super::contract::{Described, Load, Refusal, owned};
 use crate::video::{Adaptation, DashSettings, Ladder, dash_pair};
-use crate::{AnyApp, DashClient, DashServer, Transport};
+use crate::{DashClient, DashServer};
 
 /// A video in segments at several rates (DASH, HLS): the receiver opens the connection, chooses the
 /// rate of each segment, asks for it, and plays it when it is whole. Each is an object.
@@ -57,6 +57,8 @@ pub struct Dash;
 
 impl Described for Dash {
     type Settings = DashConfig;
+    type Sender = DashServer;
+    type Receiver = DashClient;
 
     const KIND: &'static str = "dash";
 
@@ -88,12 +90,11 @@ impl Described for Dash {
         dash.ends().map(|_| ()).map_err(owned)
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         dash: &DashConfig,
         _: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
-        let (server, client) = dash.ends().map_err(owned)?;
-        Ok((AnyApp::DashServer(Box::new(server)), AnyApp::DashClient(Box::new(client))))
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
+        dash.ends().map_err(owned)
     }
 }
 

@@ -6,9 +6,9 @@ use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Apps, Described, Load, Refusal, check_stop, one_way, refuse, stop_at};
+use super::contract::{Described, Load, Refusal, check_stop, refuse, stop_at};
 use super::onoff::{Burst, Draws, OnOff};
-use crate::{AnyApp, Moment, Transport};
+use crate::{Moment, Sink};
 
 /// Frames of a medium, such as those of a video call: sizes from a list, a constant time apart. Each is an object.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -32,6 +32,8 @@ pub struct Frames;
 
 impl Described for Frames {
     type Settings = FramesConfig;
+    type Sender = OnOff;
+    type Receiver = Sink;
 
     const KIND: &'static str = "frames";
 
@@ -68,10 +70,10 @@ impl Described for Frames {
         check_stop(frames.stop)
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         frames: &FramesConfig,
         _: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
         let (sizes, every) = (frames.bytes.clone(), frames.every);
         let mut turn = 0;
         let size = move || {
@@ -85,7 +87,7 @@ impl Described for Frames {
             true,
             stop_at(frames.stop),
         );
-        Ok(one_way(AnyApp::OnOff(Box::new(app))))
+        Ok((app, Sink))
     }
 }
 

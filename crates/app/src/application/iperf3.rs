@@ -2,16 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use ackclock_units::Duration;
 use ackclock_units::random::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Apps, Described, Load, Refusal};
-use super::live_alone;
+use super::contract::{Described, Load, Refusal, live_alone};
 use super::program::{ProgramConfig, Side, port};
-use crate::Transport;
 
 /// iperf3, in a live run alone: a program whose commands are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -122,6 +121,8 @@ pub struct Iperf3;
 
 impl Described for Iperf3 {
     type Settings = Iperf3Config;
+    type Sender = Infallible;
+    type Receiver = Infallible;
 
     const KIND: &'static str = "iperf3";
     const LIVE_ALONE: bool = true;
@@ -147,10 +148,10 @@ impl Described for Iperf3 {
         iperf3.check()
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         _: &Iperf3Config,
         _: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
         Err(live_alone())
     }
 }

@@ -9,10 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::contract::{
-    Apps, Described, Load, Refusal, check_draw, check_messages, check_stop, messages, one_way,
-    stop_at,
+    Described, Load, Refusal, check_draw, check_messages, check_stop, messages, stop_at,
 };
-use crate::{AnyApp, App, Moment, Note, Transport};
+use crate::{App, Moment, Note, Sink, Transport};
 
 /// Bursts with silence between them: messages at a rate for a drawn time, then silence for another.
 /// Each message is an object.
@@ -33,6 +32,8 @@ pub struct OnOffConfig {
 
 impl Described for OnOff {
     type Settings = OnOffConfig;
+    type Sender = Self;
+    type Receiver = Sink;
 
     const KIND: &'static str = "onoff";
 
@@ -59,10 +60,10 @@ impl Described for OnOff {
         check_stop(onoff.stop)
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         onoff: &OnOffConfig,
         stream: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
         let (on, off) = (onoff.on.clone(), onoff.off.clone());
         let (mut first, mut second) = (stream("on"), stream("off"));
         let nanos = onoff.message.bits() as f64 * 1e9 / onoff.rate.as_bps() as f64;
@@ -73,7 +74,7 @@ impl Described for OnOff {
         };
         let off = Draws::new(move || off.sample(&mut second));
         let app = Self::new(burst, off, false, stop_at(onoff.stop));
-        Ok(one_way(AnyApp::OnOff(Box::new(app))))
+        Ok((app, Sink))
     }
 }
 

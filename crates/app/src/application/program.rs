@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, check_name};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Apps, Described, Load, Refusal};
-use super::live_alone;
-use crate::Transport;
+use super::contract::{Described, Load, Refusal, live_alone};
 
 /// A side of a flow.
 #[derive(
@@ -187,6 +186,8 @@ pub struct Program;
 
 impl Described for Program {
     type Settings = ProgramConfig;
+    type Sender = Infallible;
+    type Receiver = Infallible;
 
     const KIND: &'static str = "program";
 
@@ -217,10 +218,10 @@ impl Described for Program {
         program.check()
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         _: &ProgramConfig,
         _: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
         Err(live_alone())
     }
 }

@@ -5,9 +5,9 @@ use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::contract::{Apps, Described, Load, Refusal, owned, refuse};
+use super::contract::{Described, Load, Refusal, owned, refuse};
 use crate::video::{PictureGroup, Pictures, Player, PlayerSettings, Synthetic, VideoPace};
-use crate::{AnyApp, Transport, VideoClient, VideoServer};
+use crate::{VideoClient, VideoServer};
 
 /// A video over HTTP: the receiver opens the connection and asks for a file, the sender sends all of
 /// it, and a player shows it.
@@ -94,6 +94,8 @@ pub struct Video;
 
 impl Described for Video {
     type Settings = VideoConfig;
+    type Sender = VideoServer;
+    type Receiver = VideoClient;
 
     const KIND: &'static str = "video";
 
@@ -123,18 +125,17 @@ impl Described for Video {
         }
     }
 
-    fn apps<T: Transport>(
+    fn apps(
         video: &VideoConfig,
         stream: &dyn Fn(&str) -> Stream,
-    ) -> Result<Apps<T>, Refusal> {
+    ) -> Result<(Self::Sender, Self::Receiver), Refusal> {
         let player = video.player(&mut stream("video")).map_err(owned)?;
         let pictures = player.pictures().clone();
         let server = match video.pace {
             Some(gain) => VideoServer::paced(VideoPace { gain, pictures }),
             None => VideoServer::new(pictures.volume()),
         };
-        let client = Box::new(VideoClient::new(player));
-        Ok((AnyApp::VideoServer(Box::new(server)), AnyApp::VideoClient(client)))
+        Ok((server, VideoClient::new(player)))
     }
 }
 

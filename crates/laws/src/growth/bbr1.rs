@@ -27,7 +27,7 @@ use crate::event::{
 };
 use crate::words::{ANY, Described, Word};
 use aggregation::{Acked, Aggregation};
-use policer::{Policer, Reading, Seen};
+use policer::{Policer, PolicerSample, Reading};
 
 /// Rounds over which the largest delivery rate is the bandwidth.
 const BW_WINDOW_ROUNDS: u64 = 10;
@@ -224,8 +224,8 @@ impl Bbr1 {
         }
     }
 
-    fn seen(&self, has_loss: bool, is_app_limited: bool) -> Seen {
-        Seen {
+    fn seen(&self, has_loss: bool, is_app_limited: bool) -> PolicerSample {
+        PolicerSample {
             reading: self.last,
             has_loss,
             round_start: self.rounds.start,
@@ -479,7 +479,7 @@ impl Growth for Bbr1 {
             self.repair = Repair::AfterTimeout;
             self.full_bw = 0.0;
             // A timeout counts as the end of a round.
-            let seen = Seen { round_start: true, ..self.seen(true, false) };
+            let seen = PolicerSample { round_start: true, ..self.seen(true, false) };
             if self.policer.update(&seen) {
                 self.enter_probe_bw();
             }

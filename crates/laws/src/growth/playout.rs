@@ -51,7 +51,7 @@ const NOMINAL_RTT: Duration = Duration::from_millis(1);
 
 /// The facts of one round trip.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct RoundSample {
     least_rtt: Option<Duration>,
     samples: u32,
     /// True if the window was in full use.
@@ -74,7 +74,7 @@ pub struct Playout {
     base_rtt: Option<Duration>,
     largest_rtt: Duration,
     rounds: Rounds,
-    round: Seen,
+    round: RoundSample,
     /// The standing round-trip time of the last round.
     standing: Option<Duration>,
     /// Rounds in a row with hardly a queue.
@@ -98,7 +98,7 @@ impl Default for Playout {
             base_rtt: None,
             largest_rtt: Duration::ZERO,
             rounds: Rounds::default(),
-            round: Seen::default(),
+            round: RoundSample::default(),
             standing: None,
             empty_rounds: 0,
             loss: 0.0,
@@ -160,7 +160,7 @@ impl Playout {
     }
 
     /// A round is over.
-    fn judge(&mut self, seen: &Seen, delivery: &Delivery) {
+    fn judge(&mut self, seen: &RoundSample, delivery: &Delivery) {
         let arrived = (delivery.delivered - seen.delivered).get() as f64;
         let lost = (delivery.lost - seen.lost).get() as f64;
         self.loss = if arrived + lost > 0.0 { lost / (arrived + lost) } else { 0.0 };
@@ -326,8 +326,11 @@ impl Growth for Playout {
         self.rounds.on_delivered(sample.prior_delivered, delivery.delivered);
         if self.rounds.start {
             let seen = self.round;
-            self.round =
-                Seen { delivered: delivery.delivered, lost: delivery.lost, ..Seen::default() };
+            self.round = RoundSample {
+                delivered: delivery.delivered,
+                lost: delivery.lost,
+                ..RoundSample::default()
+            };
             self.judge(&seen, delivery);
         }
     }

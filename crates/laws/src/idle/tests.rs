@@ -6,7 +6,7 @@ use crate::event::Limit;
 
 const MSS: u64 = 1000;
 
-fn segments(n: u64) -> Bytes {
+pub fn segments(n: u64) -> Bytes {
     Bytes::new(n * MSS)
 }
 
@@ -35,7 +35,7 @@ fn after(idle: Duration) -> Usage {
     }
 }
 
-fn window(rule: &mut impl Idle, idle: u64) -> Option<Bytes> {
+pub fn window(rule: &mut impl Idle, idle: u64) -> Option<Bytes> {
     rule.before_send(&after(Duration::from_millis(idle))).and_then(|proposal| proposal.cwnd)
 }
 

@@ -15,7 +15,7 @@ use crate::path::{Path, PathSnapshot, Release};
 use crate::ports::port::Port;
 use crate::records::own_results::UserspaceCounters;
 use crate::sys::{self, Interest, Poll, Scheduling};
-use crate::timing::clock::Clock;
+use crate::timing::clock::{Clock, ThreadClock};
 use crate::timing::wake_policy::{Wait, WakePolicy};
 
 /// The real-time priority of the path's thread, above that of the applications.
@@ -133,7 +133,10 @@ impl PathDriver {
             awake: 0.0,
             wake_up: Duration::ZERO,
         };
-        let mut wake_policy = WakePolicy::new(self.polls, meter.scheduling);
+        let is_virtual = sys::in_virtual_time();
+        let clock = &ThreadClock::new(clock, is_virtual);
+        let mut wake_policy =
+            WakePolicy::new(self.polls, meter.scheduling).in_virtual_time(is_virtual);
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut own = Vec::with_capacity(moments.len());
         let mut poll = Poll::default();
@@ -141,12 +144,14 @@ impl PathDriver {
         // For each port, a moment at which its device had nothing.
         let mut empty_at = vec![clock.now(); self.ports.len()];
         let mut given = Given::default();
+        let mut slept = false;
         loop {
             let mut now = clock.now();
             wake_policy.count(now, sys::thread_time);
             if let Some(rest) = wake_policy.rest() {
                 poll.clear();
                 poll.wait(rest)?;
+                clock.wake();
                 let woke = clock.now();
                 wake_policy.note_sleep(rest, woke.since(now));
                 wake_policy.count_now(woke, sys::thread_time());
@@ -165,6 +170,10 @@ impl PathDriver {
             self.release(now, clock, &mut meter)?;
             let mut busy = false;
             for (n, empty_at) in empty_at.iter_mut().enumerate() {
+                // In virtual time nothing comes but while the thread sleeps, and by what it writes.
+                if is_virtual && slept && !poll.is_ready(n) && self.ports[n].wakes_at().is_none() {
+                    continue;
+                }
                 let turn_ends = now + TURN;
                 while now < turn_ends {
                     let Some(len) = self.ports[n].read(now, &mut spare)? else {
@@ -189,13 +198,15 @@ impl PathDriver {
             if self.path.handled != handled || busy {
                 wake_policy.note_activity(now);
             }
-            if !busy {
+            if !busy || is_virtual {
                 if let Some(feed) = &self.feed {
                     given.links(feed, now, self.path.samples());
                 }
                 self.flush(clock, &mut meter)?;
                 let moment = moments.get(snapshots.len()).copied().unwrap_or(end);
-                if self.wait(clock, moment.min(end), &mut poll, &mut wake_policy, &mut meter)? {
+                slept =
+                    self.wait(clock, moment.min(end), &mut poll, &mut wake_policy, &mut meter)?;
+                if slept {
                     // A device wakes the thread as soon as it has something.
                     empty_at.fill(clock.now());
                 }
@@ -230,7 +241,12 @@ impl PathDriver {
     }
 
     /// Gives hosts what is due, or has ports keep it until they are [flushed](Self::flush).
-    fn release(&mut self, now: Instant, clock: Clock, meter: &mut Punctuality) -> io::Result<()> {
+    fn release(
+        &mut self,
+        now: Instant,
+        clock: &ThreadClock,
+        meter: &mut Punctuality,
+    ) -> io::Result<()> {
         let Self { path, ports, entry_of, pcap_tap, kept, .. } = self;
         let mut fault = None;
         path.run(now, now, |Release { flow, way, at, bytes, intact }| {
@@ -253,7 +269,7 @@ impl PathDriver {
     }
 
     /// Gives hosts what ports have kept.
-    fn flush(&mut self, clock: Clock, meter: &mut Punctuality) -> io::Result<()> {
+    fn flush(&mut self, clock: &ThreadClock, meter: &mut Punctuality) -> io::Result<()> {
         if self.kept.is_empty() {
             return Ok(());
         }
@@ -270,7 +286,7 @@ impl PathDriver {
     /// Waits for what comes next, `moment` at the latest; says whether it slept.
     fn wait(
         &self,
-        clock: Clock,
+        clock: &ThreadClock,
         moment: Instant,
         poll: &mut Poll,
         wake_policy: &mut WakePolicy,
@@ -296,6 +312,7 @@ impl PathDriver {
             poll.add(port.file(), Interest { read: true, write: false });
         }
         let timed_out = !poll.wait(most)?;
+        clock.wake();
         let woke = clock.now();
         if timed_out {
             wake_policy.note_sleep(most, woke.since(now));

@@ -1,5 +1,7 @@
 //! The clock of a run.
 
+use std::cell::Cell;
+
 use ackclock_units::{Duration, Instant};
 
 use crate::sys;
@@ -35,5 +37,68 @@ impl Clock {
     pub fn until(self, at: Instant) -> Duration {
         let at = self.origin_ns + at.as_nanos();
         Duration::from_nanos(at.saturating_sub(sys::monotonic_ns()))
+    }
+}
+
+/// The clock of a thread that looks at it once a wake where time is virtual, as each look is a call and takes time there,
+/// and work takes none. Elsewhere it looks whenever it is asked.
+#[derive(Debug)]
+pub struct ThreadClock {
+    clock: Clock,
+    is_virtual: bool,
+    seen: Cell<Option<Instant>>,
+}
+
+impl ThreadClock {
+    /// The clock of this thread.
+    pub const fn new(clock: Clock, is_virtual: bool) -> Self {
+        Self { clock, is_virtual, seen: Cell::new(None) }
+    }
+
+    /// The thread has slept.
+    pub fn wake(&self) {
+        self.seen.set(None);
+    }
+
+    /// The time since the run began; [`Instant::START`] before it.
+    pub fn now(&self) -> Instant {
+        let now = self.seen.get().unwrap_or_else(|| self.clock.now());
+        // Before the run every moment is its beginning, and a sleep would begin too late.
+        self.seen.set((self.is_virtual && now > Instant::START).then_some(now));
+        now
+    }
+
+    /// The time left until `at`, also before the run begins.
+    pub fn until(&self, at: Instant) -> Duration {
+        match self.seen.get() {
+            Some(now) => at.since(now.min(at)),
+            None => self.clock.until(at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+    use std::time::Duration as StdDuration;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_looks_once_a_wake_where_time_is_virtual() {
+        let clock = Clock::starting_in(Duration::ZERO);
+        let wait = || sleep(StdDuration::from_millis(1));
+        wait();
+        let own = ThreadClock::new(clock, true);
+        let first = own.now();
+        wait();
+        assert_eq!(own.now(), first);
+        assert_eq!(own.until(first + Duration::from_secs(3)), Duration::from_secs(3));
+        own.wake();
+        assert!(own.now() > first);
+        let elsewhere = ThreadClock::new(clock, false);
+        let first = elsewhere.now();
+        wait();
+        assert!(elsewhere.now() > first);
     }
 }

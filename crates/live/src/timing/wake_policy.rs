@@ -87,6 +87,8 @@ pub enum Wait {
 pub struct WakePolicy {
     wake_up: WakeLatency,
     polls: bool,
+    /// True if sleeps end at their moment, as in a Linux whose clock stands still while it works.
+    exact: bool,
     /// May it wait awake for a release?
     waiting: LeakyBucket,
     /// May it look at the devices for a while after something has come?
@@ -125,6 +127,7 @@ impl WakePolicy {
         Self {
             wake_up: WakeLatency { late_ns: WakeLatency::FIRST_NS },
             polls,
+            exact: false,
             waiting: LeakyBucket::new(waiting, Duration::from_millis(2)),
             lingering: LeakyBucket::new(lingering, Duration::from_millis(1)),
             working: LeakyBucket::new(working, REST),
@@ -146,9 +149,18 @@ impl WakePolicy {
         }
     }
 
+    /// This policy in virtual time, if `is`: it sleeps to the moment, and never waits awake. Work takes no time there, and
+    /// each look at the clock takes some.
+    #[must_use]
+    pub const fn in_virtual_time(mut self, is: bool) -> Self {
+        self.exact = is;
+        self.polls = self.polls && !is;
+        self
+    }
+
     /// Counts, if it is time to, what the thread used of a processor, which `used` tells: since it exists.
     pub fn count(&mut self, now: Instant, used: impl FnOnce() -> Duration) {
-        if now.since(self.counted.0.min(now)) >= COUNT_EVERY {
+        if !self.exact && now.since(self.counted.0.min(now)) >= COUNT_EVERY {
             self.count_now(now, used());
         }
     }
@@ -179,13 +191,16 @@ impl WakePolicy {
     pub fn rest(&self) -> Option<Duration> {
         let late = self.wake_up.margin();
         let rest = || self.working.drain_time().saturating_sub(late).max(Duration::from_micros(1));
-        self.working.is_over().then(rest)
+        (self.working.is_over() && !self.exact).then(rest)
     }
 
     /// The way to wait when the next known event is due in `left`.
     pub fn wait(&self, now: Instant, left: Duration) -> Wait {
         if self.polls || left == Duration::ZERO {
             return Wait::Look;
+        }
+        if self.exact {
+            return Wait::Sleep(left);
         }
         let margin = self.wake_up.margin();
         let may_wait = !self.waiting.is_over();

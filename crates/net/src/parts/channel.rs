@@ -100,3 +100,8 @@ channels! {
     cellular::Cellular,
     shaper::Shaper,
 }
+
+/// The beginning that `make new-channel` writes, with its tests.
+#[cfg(test)]
+#[path = "../../../../scripts/new/channel.rs"]
+mod beginning;

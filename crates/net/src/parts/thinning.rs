@@ -51,7 +51,7 @@ pub type Noted = (Packet, Option<Ack>);
 
 /// An ACK that is held, as its flow's newest.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct HeldAck {
     noted: Noted,
     until: Instant,
 }
@@ -63,7 +63,7 @@ struct Flow {
     last: Option<(u32, u8)>,
     /// Those that were thinned since one passed.
     thinned: u32,
-    held: Option<Held>,
+    held: Option<HeldAck>,
 }
 
 /// The treatment of a packet that comes.
@@ -127,7 +127,7 @@ impl Thinning {
             thinned.passes = true;
         } else if let Some(within) = within {
             let until = before.map_or(now + within, |held| held.until);
-            flow.held = Some(Held { noted: (packet, ack), until });
+            flow.held = Some(HeldAck { noted: (packet, ack), until });
             self.held += 1;
             thinned.is_held = true;
             if before.is_none() {

@@ -10,8 +10,10 @@ use super::{Runner, compare};
 use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Fault, hint, shown};
 use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage};
-use arguments::{Volume, constant, is_null, names, no_linger, only, volume};
-pub(super) use arguments::{argument, integer};
+pub(super) use arguments::{Called, argument, integer};
+use arguments::{
+    ERRORS, O_NONBLOCK, O_RDWR, Volume, constant, is_null, names, no_linger, only, volume,
+};
 
 /// The script's file descriptors, and the call that blocks.
 #[derive(Default)]
@@ -114,41 +116,6 @@ const CALLS: [&str; 21] = [
 /// Calls that only a real operating system carries out.
 const REAL_CALLS: [&str; 5] = ["epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "poll"];
 
-/// Errors by their Linux numbers (`errno.h`). Some have two names.
-const ERRORS: [(&str, i64); 31] = [
-    ("EPERM", 1),
-    ("EINTR", 4),
-    ("EBADF", 9),
-    ("EAGAIN", 11),
-    ("EWOULDBLOCK", 11),
-    ("ENOMEM", 12),
-    ("EACCES", 13),
-    ("EFAULT", 14),
-    ("EINVAL", 22),
-    ("EPIPE", 32),
-    ("EDEADLK", 35),
-    ("EDEADLOCK", 35),
-    ("EMSGSIZE", 90),
-    ("ENOPROTOOPT", 92),
-    ("EOPNOTSUPP", 95),
-    ("ENOTSUP", 95),
-    ("EADDRINUSE", 98),
-    ("EADDRNOTAVAIL", 99),
-    ("ENETUNREACH", 101),
-    ("ENETRESET", 102),
-    ("ECONNABORTED", 103),
-    ("ECONNRESET", 104),
-    ("ENOBUFS", 105),
-    ("EISCONN", 106),
-    ("ENOTCONN", 107),
-    ("ESHUTDOWN", 108),
-    ("ETIMEDOUT", 110),
-    ("ECONNREFUSED", 111),
-    ("EHOSTUNREACH", 113),
-    ("EALREADY", 114),
-    ("EINPROGRESS", 115),
-];
-
 /// True if two names are of one error, as packetdrill compares numbers.
 fn is_same_error(one: &str, other: &str) -> bool {
     let number = |name: &str| ERRORS.iter().find(|(known, _)| *known == name).map(|(_, n)| *n);
@@ -191,12 +158,6 @@ const OPTIONS: [&str; 12] = [
     "TCP_SYNCNT",
     "TCP_USER_TIMEOUT",
 ];
-
-const O_RDWR: i64 = 2;
-const O_NONBLOCK: i64 = 0o4000;
-const MSG_FASTOPEN: i64 = 0x2000_0000;
-
-pub(super) type Called<T> = Result<T, Fault>;
 
 impl<S: Stack> Runner<'_, S> {
     /// Runs `call`; `until` is when it is to return if it blocks.

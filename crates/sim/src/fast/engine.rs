@@ -105,8 +105,7 @@ impl<'o> Engine<'o> {
         Ok(engine)
     }
 
-    /// Links need not remember for whom nobody will ask: what came between two moments at which counters
-    /// are read.
+    /// Lets links forget what came between two moments at which counters are read, as nobody asks for it.
     fn let_links_forget(&mut self, now: Instant) {
         let Some(reads) = self.state.measures.reads_after(now) else { return };
         let mut asked = reads;
@@ -208,7 +207,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Says how far the run is, and that so many events came at one moment; `false` if it is to end.
+    /// Records how far the run is, and that so many events came at one moment; returns `false` if the run is to end.
     #[cold]
     pub(crate) fn mark(&mut self, now: Instant, at_one_moment: u64) -> bool {
         // Each host may have an event or some at one moment, such as all opening at the start.
@@ -236,8 +235,8 @@ impl<'o> Engine<'o> {
         Some(self.state.run)
     }
 
-    /// Has fetched what the next packets of a lane will need, first the packet, then its host, then the
-    /// link on which the host answers: each tells where the next one is.
+    /// Prefetches what the next packets of a lane will need: the packet, then its host, then the link on which the host
+    /// answers, as each has the address of the next.
     #[inline]
     fn fetch_ahead(&mut self, lane: u32) {
         let network = &self.network;
@@ -256,7 +255,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Has the lines of a host fetched that `data` for it touches, or else an ACK.
+    /// Prefetches the cache lines of a host that `data` for it touches, or else an ACK.
     #[inline]
     fn fetch_host(&self, host: u32, data: bool) {
         let host = &self.state.hosts[host as usize];
@@ -297,7 +296,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// A measure or a probe looks at everything.
+    /// Takes a measure, or reads a probe.
     #[inline(never)]
     fn look(&mut self, now: Instant, class: Class, subject: u32) {
         if class == Class::Measure {
@@ -308,7 +307,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// Packets have come to watched links, or packets of dynamic connections were lost.
+    /// Handles the packets that have come to watched links, and those of dynamic connections that were lost.
     #[inline(never)]
     fn drain_notifications(&mut self, now: Instant) {
         while let Some(wire) = self.network.take_touched() {
@@ -331,7 +330,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// A packet arrives at the host it is for.
+    /// Handles the arrival of a packet at the host that it is for.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two callers, of which a run has one")]
     fn arrive<const LOOKAHEAD: bool>(&mut self, now: Instant, host: u32, id: u32) {
@@ -360,7 +359,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// A host's wake-up is due.
+    /// Handles a host's wake-up.
     fn wake<const LOOKAHEAD: bool>(&mut self, now: Instant, host: u32) {
         if self.state.hosts[host as usize].wake(now) {
             self.service_host_apart::<LOOKAHEAD>(now, host as usize);
@@ -430,7 +429,7 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// A host sends all that it may, and the observer is told.
+    /// Sends all that a host may send, and tells the observer of it.
     #[cold]
     fn give(&mut self, now: Instant, h: usize) {
         while self.state.givers.before(now, h, &mut self.state.hosts[h].endpoint) {
@@ -453,7 +452,7 @@ impl<'o> Engine<'o> {
         self.state.givers.rests(h, &self.state.hosts[h].endpoint);
     }
 
-    /// The path changes.
+    /// Changes the path.
     #[cold]
     fn change(&mut self, now: Instant, n: u32) {
         if n & SLOT != 0 {
@@ -471,8 +470,8 @@ impl<'o> Engine<'o> {
         }
     }
 
-    /// True if nothing more is to be seen to of a host that has done what it can: it is of a connection of which packets
-    /// are in the network, and nobody asks how it opens.
+    /// Returns true if a host that has done what it can needs nothing more: its connection has packets in the network,
+    /// and nobody asks how it opens.
     #[inline]
     fn goes_on(&self, h: usize) -> bool {
         let state = &self.state;

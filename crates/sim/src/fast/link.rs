@@ -183,14 +183,14 @@ impl Link {
         }
     }
 
-    /// True if the link is to be [woken](Self::wake) at moments at which no packet leaves.
+    /// Returns true if the link is to be [woken](Self::wake) at moments at which no packet leaves.
     #[inline]
     pub fn has_alarms(&self) -> bool {
         matches!(&self.queue, Queue::Plain(link) if link.has_alarms())
     }
 
-    /// The link is woken: a frame may begin, and ACKs that were held go on. Returns when it is to be woken next, if that is
-    /// news.
+    /// Begins a frame that is due, and lets ACKs go on that were held. Returns the moment of the next call, if it has
+    /// changed.
     pub fn wake(&mut self, now: Instant) -> Option<Instant> {
         match &mut self.queue {
             Queue::Plain(link) => link.wake(now),
@@ -238,7 +238,7 @@ impl Link {
         self.cold.mark.is_some_and(|mark| mark.is_reached(self.held(), self.in_service(), counts))
     }
 
-    /// A packet of `size` bytes that was taken was marked.
+    /// Counts a packet of `size` bytes that was taken as marked.
     pub fn count_marked(&mut self, size: u32) {
         match &mut self.queue {
             Queue::Plain(link) => link.count_marked(size),
@@ -270,7 +270,8 @@ impl Link {
         Bytes::new(self.held().bytes.saturating_sub(u64::from(self.in_service())))
     }
 
-    /// A packet comes to the queue.
+    /// Offers a packet to the queue; returns whether it is taken, and when it will be sent and arrive where that is
+    /// known.
     pub fn offer(&mut self, now: Instant, packet: Packet) -> Verdict {
         self.offer_ahead(now, packet, now)
     }
@@ -555,14 +556,15 @@ impl Link {
         self.cold.mark.is_none() && self.hazards.is_none()
     }
 
-    /// The packet being sent by a scheduled queue leaves, if it has left by `at`: the same as [`depart`](Self::depart).
+    /// Lets the packet that a scheduled queue is sending leave, as [`depart`](Self::depart) does; returns `None` if it
+    /// has not left by `at`.
     #[inline]
     pub fn depart_by(&mut self, at: Instant) -> Option<Departure> {
         let departs = self.departs_at().filter(|departs| *departs <= at)?;
         self.depart(departs)
     }
 
-    /// The packet being sent by a scheduled queue leaves; `None` if there is none that does, as after a
+    /// Lets the packet that a scheduled queue is sending leave, and returns it; `None` if none leaves, as after a
     /// [change of the rate](Self::set_rate), which moves departures.
     pub fn depart(&mut self, now: Instant) -> Option<Departure> {
         let Queue::Plain(link) = &mut self.queue else { return None };
@@ -594,12 +596,12 @@ impl ColdState {
         self.more.get_or_insert_default()
     }
 
-    /// Until when nobody can ask any more, the clock being there.
+    /// Returns the moment before which nobody can ask any more, with the clock where it is.
     fn known(&self, clock: Instant) -> Instant {
         clock.max(self.unasked_until)
     }
 
-    /// A packet comes that may be cross-traffic.
+    /// Counts a packet that comes and may be cross-traffic.
     #[cold]
     fn count_offered(&mut self, packet: Packet) {
         if let Some(source) = packet.source() {
@@ -615,7 +617,7 @@ impl ColdState {
         }
     }
 
-    /// A packet left that is cross-traffic or that something befalls.
+    /// Counts a packet that left and is cross-traffic, or that something befalls.
     #[cold]
     fn count_delivered(&mut self, size: u32, source: Option<u16>, fate: Fate) {
         if fate == Fate::INTACT && source.is_none() {

@@ -200,7 +200,7 @@ impl Lookahead {
     }
 }
 
-/// On which side each host is: 0 for all, or 0 and 1 if each of two halves sends by links of its own to the other
+/// Returns the side of each host: 0 for all, or 0 and 1 if each of two halves sends by links of its own to the other
 /// alone.
 fn partitions(layout: &Layout, elsewhere: &Elsewhere<'_>, own: &[bool]) -> Vec<usize> {
     let one = || vec![0; 2 * layout.paths.len()];
@@ -237,7 +237,7 @@ impl Colouring {
         Self((0..links).map(|link| (link, 0)).collect())
     }
 
-    /// The one that knows most, and on which side of it `link` is.
+    /// Returns the link that stands for the group of `link`, and the side of that on which `link` is.
     fn of(&mut self, link: usize) -> (usize, usize) {
         let (next, partition) = self.0[link];
         if next == link {
@@ -248,7 +248,7 @@ impl Colouring {
         self.0[link]
     }
 
-    /// Two links are on one side (0) or not (1); false if the contrary is known.
+    /// Notes that two links are on one side (0) or on two (1); returns false if the contrary is known.
     fn note(&mut self, a: usize, b: usize, apart: usize) -> bool {
         let ((a, parity_a), (b, parity_b)) = (self.of(a), self.of(b));
         if a == b {

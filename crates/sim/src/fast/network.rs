@@ -150,7 +150,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Links and a clock.
+    /// Returns the links and a clock with nothing on it.
     pub fn new(wheel: Wheel, links: Vec<Link>) -> Self {
         let hooks = links
             .iter()
@@ -184,13 +184,13 @@ impl Network {
         }
     }
 
-    /// Nothing is asked of the network after `end`.
+    /// Sets the moment after which nothing is asked of the network.
     pub const fn end_at(&mut self, end: Instant) {
         self.end = end;
     }
 
-    /// Nothing moves any more: the memory of packets and of the clock is given back, before the rows of
-    /// the run take theirs.
+    /// Gives back the memory of packets and of the clock, before the rows of the run take theirs. Nothing moves any
+    /// more.
     pub fn forget_packets(&mut self) {
         self.packets = Vec::new();
         self.free = Vec::new();
@@ -237,7 +237,7 @@ impl Network {
         std::mem::replace(&mut self.notified, false)
     }
 
-    /// A packet of a connection that comes and goes has been lost.
+    /// Takes a packet of a connection that comes and goes and that was lost; `None` if there is none.
     pub fn take_lost(&mut self) -> Option<LostPacket> {
         self.lost.pop()
     }
@@ -253,7 +253,7 @@ impl Network {
         }
     }
 
-    /// A link changes.
+    /// Changes a link.
     pub fn change(&mut self, now: Instant, wire: usize, becomes: &LinkChange) {
         let wake = self.links[wire].change(now, becomes);
         self.wait(index(wire), wake);
@@ -263,7 +263,7 @@ impl Network {
         }
     }
 
-    /// A watched link at which a packet has arrived.
+    /// Takes the number of a watched link at which a packet has arrived; `None` if there is none.
     #[inline]
     pub fn take_touched(&mut self) -> Option<usize> {
         self.touched.pop().map(|wire| wire as usize)
@@ -286,8 +286,8 @@ impl Network {
         Vacancy { segment: &mut self.packets[id as usize].segment, kept: &mut self.options }
     }
 
-    /// A host sends the segment of `flow` that it wrote into the [vacancy](Self::vacancy), and what it wrote beside it,
-    /// on the path that begins at `first_hop`.
+    /// Sends the segment of `flow` that a host wrote into the [vacancy](Self::vacancy), and what it wrote beside it, on
+    /// the path that begins at `first_hop`.
     #[inline]
     pub fn send<const LOOKAHEAD: bool>(
         &mut self,
@@ -336,7 +336,7 @@ impl Network {
         }
     }
 
-    /// The flows from `first` on come and go: their packets are counted.
+    /// Has the packets of the flows from `first` on counted, as they come and go.
     pub const fn count_from(&mut self, first: u32) {
         self.first_dynamic = first;
     }
@@ -435,8 +435,8 @@ impl Network {
         }
     }
 
-    /// An intact packet is to come at `at` to the end of the link `wire`, behind which `next` is next,
-    /// in the order of a `lane` or in none.
+    /// Has an intact packet come at `at` to the end of the link `wire`, behind which `next` is next, in the order of a
+    /// `lane` or in none.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller moves nearly all packets")]
     fn under_way(&mut self, at: Instant, wire: u32, id: u32, next: u32, lane: Option<u32>) {
@@ -449,8 +449,8 @@ impl Network {
         }
     }
 
-    /// An intact packet is to come at `at` to the end of the link `wire`, behind which a private line
-    /// is next: it passes that at once, without an event between the two.
+    /// Has an intact packet come at `at` to the end of the link `wire`, behind which a private line is next: it passes
+    /// that at once, without an event between the two.
     fn go_on(&mut self, at: Instant, wire: u32, id: u32) {
         if self.links[wire as usize].reorders() {
             // A line is to be told of packets in the order in which they come to it.
@@ -463,7 +463,7 @@ impl Network {
         self.pass_line(at, id, line);
     }
 
-    /// A packet comes to a private line at `at`.
+    /// Passes a packet, which comes at `at`, through a private line.
     #[inline(never)]
     fn pass_line(&mut self, at: Instant, id: u32, line: u32) {
         let packet = &mut self.packets[id as usize];
@@ -480,7 +480,7 @@ impl Network {
         }
     }
 
-    /// The packet being sent by a scheduled link leaves it.
+    /// Lets the packet that a scheduled link is sending leave it.
     pub fn depart(&mut self, now: Instant, wire: u32) {
         if let Some(departure) = self.links[wire as usize].depart(now) {
             self.wait(wire, departure.wake);
@@ -496,7 +496,7 @@ impl Network {
         }
     }
 
-    /// The next packet to leave a scheduled link has left the cache while it waited.
+    /// Prefetches the next packet to leave a scheduled link, which has left the cache while it waited.
     #[inline]
     fn prefetch_serving(&self, wire: u32) {
         if let Some(next) = self.links[wire as usize].serving()
@@ -506,7 +506,7 @@ impl Network {
         }
     }
 
-    /// A packet that has left a scheduled link goes on.
+    /// Forwards a packet that has left a scheduled link.
     fn go_on_from(&mut self, wire: u32, departure: &Departure) {
         if !departure.packet.is_flows() {
             return;
@@ -533,7 +533,7 @@ impl Network {
         }
     }
 
-    /// A packet has reached the end of a link.
+    /// Forwards a packet that has reached the end of a link, or returns the host at which it has arrived.
     #[inline]
     pub fn step(&mut self, now: Instant, id: u32) -> Step {
         let next = self.hops[self.packets[id as usize].hop as usize];
@@ -544,8 +544,8 @@ impl Network {
         Step::UnderWay
     }
 
-    /// The host at which the packet is about to arrive, if no link is before it, and whether it
-    /// carries data.
+    /// Returns the host at which the packet is about to arrive, and whether it carries data; `None` if a link is before
+    /// the host.
     #[inline]
     pub fn host_of(&self, id: u32) -> Option<(u32, bool)> {
         let packet = &self.packets[id as usize];
@@ -553,7 +553,7 @@ impl Network {
         (next & DELIVER != 0).then_some((next & !DELIVER, packet.segment.len > 0))
     }
 
-    /// The link at `hop` of a path will be used soon.
+    /// Prefetches the link at `hop` of a path.
     #[inline]
     pub fn prefetch_link(&self, hop: u32) {
         let step = self.hops[hop as usize];
@@ -562,7 +562,7 @@ impl Network {
         }
     }
 
-    /// The packet will be wanted soon.
+    /// Prefetches the packet.
     #[inline]
     pub fn prefetch(&self, id: u32) {
         prefetch(&self.packets[id as usize]);
@@ -575,7 +575,7 @@ impl Network {
         (packet, self.options.get(packet.options, packet.segment.ack))
     }
 
-    /// The packet is lost.
+    /// Frees the place of a packet that is lost, and notes the loss for a connection that comes and goes.
     fn discard(&mut self, id: u32) {
         let InFlight { flow, segment, options, .. } = self.packets[id as usize];
         if let Some(in_network) = self.packets_of_mut(flow) {
@@ -587,7 +587,7 @@ impl Network {
         self.free.push(id);
     }
 
-    /// The packet has come to the host that is served: its place is free.
+    /// Frees the place of the packet, which has come to the host that is served.
     #[inline]
     pub fn release(&mut self, id: u32) {
         let InFlight { flow, options, .. } = self.packets[id as usize];

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ackclock_net::path::Router;
-use ackclock_net::{FeedbackRouter, Installed, Link, LinkParts, QuickStartRouter};
+use ackclock_net::{FeedbackRouter, Installed, Link, LinkParts, QuickStartRouter, QuickStartSpec};
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Instant};
@@ -88,7 +88,7 @@ fn router(scenario: &Scenario, wire: &Wire) -> Option<Router> {
     });
     let rules = spec.rcp.is_some() || spec.xcp.is_some();
     let feedback = rules.then(|| FeedbackRouter::new(spec.rcp, spec.xcp, rate));
-    let tells = spec.quick_start.as_ref().is_some_and(|spec| spec.admits());
+    let tells = spec.quick_start.as_ref().is_some_and(QuickStartSpec::admits);
     Some(Router { quick_start, tells, feedback })
 }
 

@@ -14,13 +14,13 @@ const SCENARIOS: u64 = 60;
 
 /// All that an observer was told.
 #[derive(Default)]
-struct Seen {
+struct Recorder {
     transmissions: String,
     /// By flow and end, as engines may come to hosts in any order at one moment.
     given: BTreeMap<(usize, bool), String>,
 }
 
-impl Observer for Seen {
+impl Observer for Recorder {
     fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
         writeln!(self.transmissions, "{transmission:?}").unwrap();
         ControlFlow::Continue(())
@@ -40,7 +40,7 @@ impl Observer for Seen {
 /// is no result.
 fn leaves(engine: Engine, scenario: &Scenario, observed: bool) -> [String; 3] {
     let meter = Meter::default();
-    let mut seen = Seen::default();
+    let mut seen = Recorder::default();
     let run = if observed {
         let links: Vec<usize> = (0..Names::of(scenario).unwrap().links.len()).collect();
         engine.simulate_observed(scenario, &links, &mut seen, &meter)

@@ -3,7 +3,7 @@ use std::fmt;
 use proptest::prelude::*;
 
 use super::*;
-use crate::scoreboard::Told;
+use crate::scoreboard::AckFacts;
 
 const LEN: u64 = 1000;
 const MSS: fn() -> Mss = || Mss::new(1000).unwrap();
@@ -341,7 +341,7 @@ impl Both {
     fn step(&mut self, kind: u8, size: u64) {
         self.now += Duration::from_millis(1 + size % 7);
         let now = self.now;
-        let mut told = Told::at(now, Duration::ZERO);
+        let mut told = AckFacts::at(now, Duration::ZERO);
         match kind {
             0 | 1 => {
                 let range = Range { start: self.max, end: self.max + Bytes::new(1 + size % LEN) };
@@ -419,7 +419,7 @@ fn a_probe_on_the_board_says_nothing() {
     tracker.on_cumulative_ack(ms(100), segment.start, Some(&board));
     let delivered = tracker.finish(ms(100), Duration::ZERO, MSS());
     assert_eq!((delivered.data, delivered.sample.is_some()), (Bytes::ZERO, false));
-    board.on_cumulative_ack(segment.start, &mut Told::default());
+    board.on_cumulative_ack(segment.start, &mut AckFacts::default());
     tracker.on_cumulative_ack(ms(101), segment.end, Some(&board));
     let delivered = tracker.finish(ms(101), Duration::ZERO, MSS());
     assert_eq!((delivered.data, delivered.rtt), (segments(1), Some(Duration::from_millis(100))));

@@ -18,7 +18,7 @@ use super::contract::{
 use super::prr::Prr;
 use super::repair::{Phase, Repair};
 use crate::config::RecoveryConfig;
-use crate::scoreboard::{Change, Delivered, Scoreboard, Told};
+use crate::scoreboard::{AckFacts, Change, Delivered, Scoreboard};
 
 /// The longest that a receiver delays an ACK, `TLP.max_ack_delay` (§7.2): Linux's minimum RTO.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -294,7 +294,7 @@ impl Rack {
         self.take_times(ack);
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
         let disorder = self.repair.board.sacked_segments() > 0;
-        let mut told = Told::at(ack.now, ack.min_rtt);
+        let mut told = AckFacts::at(ack.now, ack.min_rtt);
         let again = self.repair.take(ack, dsack, blocks, send, &mut told);
         if let Some(duplicate) = dsack.filter(|_| again) {
             self.on_dsack(duplicate, send);

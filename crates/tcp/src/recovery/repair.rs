@@ -17,7 +17,7 @@ use super::contract::{AckSeen, Outcome, SendSpace, SentSegment, Tally};
 use super::prr::Prr;
 use crate::config::RecoveryConfig;
 use crate::data::clock::timestamp_clock;
-use crate::scoreboard::{Scoreboard, Told};
+use crate::scoreboard::{AckFacts, Scoreboard};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -247,7 +247,7 @@ impl Repair {
         dsack: Option<Range>,
         blocks: &[Range],
         send: &SendSpace,
-        told: &mut Told,
+        told: &mut AckFacts,
     ) -> bool {
         self.mss = ack.mss;
         if ack.newly_acked > Bytes::ZERO {
@@ -280,7 +280,7 @@ impl Repair {
 
     /// Blocks of which one reports what was never sent: that one says nothing (Linux's `tcp_is_sackblock_valid`).
     #[cold]
-    fn take_possible(&mut self, blocks: &[Range], send: &SendSpace, told: &mut Told) {
+    fn take_possible(&mut self, blocks: &[Range], send: &SendSpace, told: &mut AckFacts) {
         for block in blocks.iter().filter(|block| block.end <= send.max) {
             self.board.on_sack(std::slice::from_ref(block), told);
         }
@@ -297,7 +297,7 @@ impl Repair {
     /// A duplicate was reported. More of them than retransmissions come from a network that duplicates, and say
     /// nothing of this sender (RFC 3708 §3; Linux's `tcp_dsack_seen`). False if so.
     #[cold]
-    fn on_dsack(&mut self, duplicate: Range, told: &mut Told) -> bool {
+    fn on_dsack(&mut self, duplicate: Range, told: &mut AckFacts) -> bool {
         let segments = duplicate.len().get().div_ceil(self.mss.bytes().get());
         self.duplicates_reported += segments;
         if self.duplicates_reported > self.resent_ever {
@@ -317,7 +317,7 @@ impl Repair {
     pub(super) fn progress(
         &mut self,
         ack: &AckSeen<'_>,
-        told: &mut Told,
+        told: &mut AckFacts,
         send: &SendSpace,
     ) -> Option<Outcome> {
         let advanced = ack.newly_acked > Bytes::ZERO;
@@ -376,7 +376,7 @@ impl Repair {
         &mut self,
         ack: &AckSeen<'_>,
         over: bool,
-        told: &Told,
+        told: &AckFacts,
         send: &SendSpace,
     ) -> bool {
         if self.frto == Frto::Off || self.phase != Phase::AfterTimeout {

@@ -15,7 +15,7 @@ use super::contract::{
 use super::prr::Prr;
 use super::repair::{Phase, Repair};
 use crate::config::RecoveryConfig;
-use crate::scoreboard::{Change, Scoreboard, Told};
+use crate::scoreboard::{AckFacts, Change, Scoreboard};
 
 /// The rule of how much goes out during a repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Sack {
     /// Takes in any ACK.
     pub(super) fn on_any(&mut self, ack: &AckSeen<'_>, send: &SendSpace) -> Outcome {
         let (dsack, blocks) = split_dsack(ack.sack, send.una);
-        let mut told = Told::at(ack.now, ack.min_rtt);
+        let mut told = AckFacts::at(ack.now, ack.min_rtt);
         let _ = self.repair.take(ack, dsack, blocks, send, &mut told);
         let advanced = ack.newly_acked > Bytes::ZERO;
         if let Some(outcome) = self.repair.progress(ack, &mut told, send) {

@@ -4,7 +4,7 @@ use ackclock_laws::data::ring::Ring;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
-use super::{Delivered, Told};
+use super::{AckFacts, Delivered};
 use crate::data::near::NearSeq;
 
 /// A segment that was sent, in 16 bytes: four to a line of the cache, and a lost retransmission makes a
@@ -100,7 +100,7 @@ impl Sent {
     }
 
     /// It is delivered: for the first time, as it is neither SACKed nor gone.
-    pub(super) fn deliver(&self, near: Seq, highest: &mut Seq, told: &mut Told) {
+    pub(super) fn deliver(&self, near: Seq, highest: &mut Seq, told: &mut AckFacts) {
         let Range { start, end } = self.range(near);
         if self.is(RESENT_EVER) {
             if told.now.since(self.at) < told.min_rtt {

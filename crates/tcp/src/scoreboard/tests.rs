@@ -33,8 +33,8 @@ fn what_a_long_flight_took_is_given_back() {
     assert!(board.segments.capacity() < 64, "{}", board.segments.capacity());
 }
 
-fn sack(board: &mut Scoreboard, blocks: &[Range]) -> Told {
-    let mut told = Told::default();
+fn sack(board: &mut Scoreboard, blocks: &[Range]) -> AckFacts {
+    let mut told = AckFacts::default();
     board.on_sack(blocks, &mut told);
     told
 }
@@ -63,7 +63,7 @@ fn the_rest_of_a_segment_that_was_cut_waits_to_be_sent_again() {
         // What is SACKed is not sent again, nor is there anything to cut of a shorter one.
         assert_eq!(board.cut(at(3), Bytes::new(60)), None);
         assert_eq!(board.cut(middle, Bytes::new(40)), None);
-        let mut told = Told::default();
+        let mut told = AckFacts::default();
         board.on_cumulative_ack(middle, &mut told);
         assert_eq!((board.len(), board.pipe(), board.resent_segments()), (3, Bytes::new(40), 1));
     }
@@ -114,7 +114,7 @@ fn holes_apart_are_resent_in_order() {
     assert_eq!(board.next_lost(), None);
     // 0, 2, 4 resent; 8 and 9 as they were.
     assert_eq!(board.pipe(), Bytes::new(500));
-    let mut told = Told::default();
+    let mut told = AckFacts::default();
     board.on_cumulative_ack(at(2), &mut told);
     assert_eq!((board.pipe(), told.acked_after_sack), (Bytes::new(400), Bytes::new(100)));
 }
@@ -145,7 +145,7 @@ fn a_receiver_that_reneged_is_believed_no_more() {
         }
         sack(&mut board, &[block(2, 5), block(8, 12)]);
         assert!(!board.forget_sacks_if_reneged());
-        board.on_cumulative_ack(at(2), &mut Told::default());
+        board.on_cumulative_ack(at(2), &mut AckFacts::default());
         assert!(board.forget_sacks_if_reneged());
         board.all_is_lost();
         assert_eq!(
@@ -196,10 +196,10 @@ fn numbers_go_on_beyond_32_bits() {
     assert_eq!(board.last(), Some(Range { start: place(9), end: place(10) }));
     // Half of the fifth is acknowledged, the first half of what lies across.
     let half = number(4_290_000_000);
-    board.on_cumulative_ack(half, &mut Told::default());
+    board.on_cumulative_ack(half, &mut AckFacts::default());
     board.all_is_lost();
     assert_eq!(board.next_lost(), Some(Range { start: half, end: place(5) }));
-    board.on_cumulative_ack(place(10), &mut Told::default());
+    board.on_cumulative_ack(place(10), &mut AckFacts::default());
     assert_eq!((board.len(), board.highest_delivered()), (0, number(4_400_000_000)));
 }
 
@@ -304,7 +304,7 @@ proptest! {
                     while model.una < model.segments.len() && model.segments[model.una].0 {
                         model.una += 1;
                     }
-                    board.on_cumulative_ack(at(model.una as u64), &mut Told::default());
+                    board.on_cumulative_ack(at(model.una as u64), &mut AckFacts::default());
                 }
                 9 if which.index(5) == 0 => {
                     board.all_is_lost();
@@ -385,7 +385,7 @@ proptest! {
                 }
                 10 if una < sent => {
                     una += 1 + which.index(usize::try_from(sent - una).unwrap()) as u64;
-                    board.on_cumulative_ack(at(una), &mut Told::default());
+                    board.on_cumulative_ack(at(una), &mut AckFacts::default());
                 }
                 11 if which.index(5) == 0 => {
                     board.nothing_is_lost();

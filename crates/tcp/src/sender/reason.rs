@@ -144,7 +144,7 @@ impl Look {
 
 /// The limit that kept a segment back until now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
+enum SendLimit {
     /// Nothing was ever sent before.
     Handshake,
     Application,
@@ -159,7 +159,7 @@ enum Held {
 pub struct Reasons {
     before: Option<Look>,
     /// The limit for the segments that go out at one moment.
-    held: Option<Held>,
+    held: Option<SendLimit>,
     /// Data that waited when the sender was asked last.
     waited: bool,
     /// Timeouts, and losses that ACKs showed, for which the first segment has gone out again.
@@ -178,13 +178,13 @@ impl Reasons {
         let look = Look::at(sender);
         self.repairing &= look.in_recovery;
         self.held.get_or_insert_with(|| match look.limited_by {
-            _ if look.segments_sent == 0 => Held::Handshake,
-            Limit::Application if self.waited => Held::Nagle,
-            Limit::Application => Held::Application,
-            _ if look.paced_at <= now => Held::Pacing,
-            Limit::Pacing => Held::Pacing,
-            Limit::ReceiveWindow => Held::ReceiveWindow,
-            Limit::Cwnd => Held::Window,
+            _ if look.segments_sent == 0 => SendLimit::Handshake,
+            Limit::Application if self.waited => SendLimit::Nagle,
+            Limit::Application => SendLimit::Application,
+            _ if look.paced_at <= now => SendLimit::Pacing,
+            Limit::Pacing => SendLimit::Pacing,
+            Limit::ReceiveWindow => SendLimit::ReceiveWindow,
+            Limit::Cwnd => SendLimit::Window,
         });
         self.before = Some(look);
     }
@@ -255,13 +255,13 @@ impl Reasons {
             return Reason::Jump;
         }
         match self.held {
-            Some(Held::Handshake) => return Reason::FirstWindow,
+            Some(SendLimit::Handshake) => return Reason::FirstWindow,
             _ if self.restarted_at == Some(before.una) => return Reason::Restart,
-            Some(Held::Application) => return Reason::Application,
-            Some(Held::Nagle) => return Reason::Nagle,
-            Some(Held::Pacing) => return Reason::Pacing,
-            Some(Held::ReceiveWindow) => return Reason::ReceiveWindow,
-            Some(Held::Window) | None => {}
+            Some(SendLimit::Application) => return Reason::Application,
+            Some(SendLimit::Nagle) => return Reason::Nagle,
+            Some(SendLimit::Pacing) => return Reason::Pacing,
+            Some(SendLimit::ReceiveWindow) => return Reason::ReceiveWindow,
+            Some(SendLimit::Window) | None => {}
         }
         if before.in_recovery {
             Reason::Repair

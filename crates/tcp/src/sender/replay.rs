@@ -91,7 +91,7 @@ pub struct Row {
 
 /// The part of the path and of recovery in an event.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct PathState {
     outcome: Outcome,
     delivered: Bytes,
     rtt_from: Option<Instant>,
@@ -107,14 +107,14 @@ struct Told {
 }
 
 #[derive(Clone, Debug)]
-struct Shared(Arc<Mutex<Told>>);
+struct Shared(Arc<Mutex<PathState>>);
 
 impl Shared {
-    fn get(&self) -> Told {
+    fn get(&self) -> PathState {
         *locked(&self.0)
     }
 
-    fn set(&self, change: impl FnOnce(&mut Told)) {
+    fn set(&self, change: impl FnOnce(&mut PathState)) {
         change(&mut locked(&self.0));
     }
 }
@@ -205,7 +205,7 @@ impl Replay {
     /// itself.
     pub fn new(config: &Config, stamp_offset: u32, first: &Row) -> Self {
         let mss = config.mss;
-        let told = Shared(Arc::new(Mutex::new(Told {
+        let told = Shared(Arc::new(Mutex::new(PathState {
             outcome: Outcome::None,
             delivered: Bytes::ZERO,
             rtt_from: None,

@@ -34,7 +34,7 @@ from ackclock.sweeps.tasks.blocks import Block, Part, Worker, lost
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["Where", "cluster", "run_on_cluster"]
+__all__ = ["Where", "cluster", "expect_scheduler", "run_on_cluster"]
 
 #: The time of a block: what a scheduler does for it is small beside that.
 BLOCK_S = 3.0
@@ -294,9 +294,25 @@ class Where:
     revive: Callable[[], None] = lambda: None
 
 
+_MOST_DIGITS = 6
+
+
+def expect_scheduler(scheduler: str) -> None:
+    """Refuse a text that names no scheduler, before anything is written."""
+    kind, _, count = scheduler.partition(":")
+    if kind in {"local", "slurm"}:
+        _number(count or "1", scheduler)
+    elif "://" not in scheduler:
+        raise BadInput(
+            f"scheduler: `{scheduler}`, expected local:4, an address such as tcp://host:8786, or "
+            "slurm"
+        )
+
+
 @contextmanager
 def cluster(scheduler: str) -> Generator[Where]:
     """Yield the scheduler that is named; one is started where that is asked for."""
+    expect_scheduler(scheduler)
     kind, _, count = scheduler.partition(":")
     if kind == "local":
         workers = _number(count or "1", scheduler)
@@ -305,17 +321,13 @@ def cluster(scheduler: str) -> Generator[Where]:
     elif kind == "slurm":
         with _slurm(_number(count or "1", scheduler)) as address:
             yield Where(address)
-    elif "://" in scheduler:
-        yield Where(scheduler)
     else:
-        raise BadInput(
-            f"scheduler: `{scheduler}`, expected local:4, an address such as tcp://host:8786, or "
-            "slurm"
-        )
+        yield Where(scheduler)
 
 
 def _number(text: str, scheduler: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 100_000:
+    # Python reads no number of more than some thousand digits.
+    if not text.isdecimal() or len(text) > _MOST_DIGITS or not 1 <= int(text) <= 100_000:
         raise BadInput(f"scheduler: `{scheduler}`, expected a number of workers behind the colon")
     return int(text)
 

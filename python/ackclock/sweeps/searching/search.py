@@ -373,6 +373,10 @@ def search(
     """Search the settings of a plan; see :func:`ackclock.search`."""
     plan = Plan.of(plan).with_laws(laws or {})
     goal = Goal.of(plan)
+    if scheduler is not None:
+        from ackclock.sweeps.places.cluster import expect_scheduler  # noqa: PLC0415 - as below
+
+        expect_scheduler(scheduler)
     for name, path in plan.laws.items():
         Worker.load(name, path)
     searched = [axis for axis in plan.axes if axis.name != goal.across]

@@ -175,7 +175,11 @@ fn what_no_form_knows_is_refused_by_its_key() {
         ),
         (
             refused(json!({"duplicate": 0.1}), none.clone(), none.clone()),
-            "theory: topology: no closed form has the reordered, duplicated or corrupted packets of link `bottleneck`",
+            "theory: topology: no closed form has the `duplicate` of link `bottleneck`",
+        ),
+        (
+            refused(json!({"ack_thinning": {"every": 2}}), none.clone(), none.clone()),
+            "theory: topology: no closed form has the `ack_thinning` of link `bottleneck`",
         ),
         (
             refused(

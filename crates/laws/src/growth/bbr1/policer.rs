@@ -30,7 +30,7 @@ pub struct Reading {
 /// The facts of an ACK, or of a timeout.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of one ACK")]
-pub struct Seen {
+pub struct PolicerSample {
     /// The connection now.
     pub reading: Reading,
     /// True if something was found lost.
@@ -79,7 +79,7 @@ impl Policer {
     }
 
     /// Takes in what was seen; true if a policer is no longer believed in.
-    pub fn update(&mut self, seen: &Seen) -> bool {
+    pub fn update(&mut self, seen: &PolicerSample) -> bool {
         if self.rate().is_some() {
             if seen.probes_bandwidth && seen.round_start {
                 self.rounds += 1;

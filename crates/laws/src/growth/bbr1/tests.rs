@@ -348,7 +348,7 @@ fn lossy_rounds(
         at.at += lasts;
         at.delivered += segments(delivered);
         at.lost += segments(lost);
-        policer.update(&Seen {
+        policer.update(&PolicerSample {
             reading: *at,
             has_loss: round + 1 == rounds,
             round_start: true,

@@ -168,3 +168,18 @@ fn the_share_of_a_processor_is_told() {
     wake_policy.count(at(2000), || micros(350));
     assert!((wake_policy.share() - 0.25).abs() < 1e-9, "{}", wake_policy.share());
 }
+
+#[test]
+fn virtual_time_is_slept_through() {
+    // A sleep ends at its moment there: no margin before it, no waiting awake after something came, no rest however
+    // much was done.
+    let policy = WakePolicy::new(true, Scheduling::Realtime);
+    let mut policy = policy.in_virtual_time(true);
+    policy.note_activity(at(100));
+    assert_eq!(policy.wait(at(100), micros(3)), Wait::Sleep(micros(3)));
+    assert_eq!(policy.wait(at(100), Duration::ZERO), Wait::Look);
+    policy.count_now(at(1), micros(1));
+    policy.count_now(at(10_000), micros(10_000));
+    assert_eq!(policy.rest(), None);
+    assert_eq!(WakePolicy::new(true, Scheduling::Realtime).wait(at(100), micros(3)), Wait::Look);
+}

@@ -2,17 +2,57 @@
 
 use ackclock_units::Bytes;
 
-use super::{Called, ERRORS, MSG_FASTOPEN, O_NONBLOCK, O_RDWR};
 use crate::ast::{Call, Expr, ExprKind};
 use crate::error::{Fault, Span, shown};
 use crate::stack::Write;
+
+pub(super) const O_RDWR: i64 = 2;
+pub(super) const O_NONBLOCK: i64 = 0o4000;
+const MSG_FASTOPEN: i64 = 0x2000_0000;
+
+/// Errors by their Linux numbers (`errno.h`). Some have two names.
+pub(super) const ERRORS: [(&str, i64); 31] = [
+    ("EPERM", 1),
+    ("EINTR", 4),
+    ("EBADF", 9),
+    ("EAGAIN", 11),
+    ("EWOULDBLOCK", 11),
+    ("ENOMEM", 12),
+    ("EACCES", 13),
+    ("EFAULT", 14),
+    ("EINVAL", 22),
+    ("EPIPE", 32),
+    ("EDEADLK", 35),
+    ("EDEADLOCK", 35),
+    ("EMSGSIZE", 90),
+    ("ENOPROTOOPT", 92),
+    ("EOPNOTSUPP", 95),
+    ("ENOTSUP", 95),
+    ("EADDRINUSE", 98),
+    ("EADDRNOTAVAIL", 99),
+    ("ENETUNREACH", 101),
+    ("ENETRESET", 102),
+    ("ECONNABORTED", 103),
+    ("ECONNRESET", 104),
+    ("ENOBUFS", 105),
+    ("EISCONN", 106),
+    ("ENOTCONN", 107),
+    ("ESHUTDOWN", 108),
+    ("ETIMEDOUT", 110),
+    ("ECONNREFUSED", 111),
+    ("EHOSTUNREACH", 113),
+    ("EALREADY", 114),
+    ("EINPROGRESS", 115),
+];
+
+pub type Called<T> = Result<T, Fault>;
 
 /// True if the buffer is where no memory is.
 pub(super) fn is_null(call: &Call) -> bool {
     matches!(call.args.get(1).map(|buffer| &buffer.kind), Some(ExprKind::Name(name)) if name == "NULL")
 }
 
-pub(in crate::run) fn argument(call: &Call, n: usize) -> Called<&Expr> {
+pub fn argument(call: &Call, n: usize) -> Called<&Expr> {
     call.args.get(n).ok_or_else(|| {
         let message = format!("`{}` needs at least {} arguments", call.name, n + 1);
         Fault::new(call.span, message)
@@ -27,7 +67,7 @@ pub(super) fn only(expr: &Expr) -> &Expr {
     }
 }
 
-pub(in crate::run) fn integer(expr: &Expr) -> Called<i64> {
+pub fn integer(expr: &Expr) -> Called<i64> {
     match expr.kind {
         ExprKind::Int(n) => Ok(n),
         _ => Err(Fault::new(expr.span, "expected a number")),

@@ -42,7 +42,7 @@ impl Schedule {
         self.added += 1;
     }
 
-    /// Rows were recorded of a flow, of which there are `rows` now.
+    /// Notes that rows were recorded of a flow, of which there are `rows` now.
     pub(super) fn note(&mut self, now: Instant, tie_break: TieBreak, rows: usize) {
         if self.mixed {
             self.recorded.resize(rows - self.rows, (now, tie_break));
@@ -51,7 +51,7 @@ impl Schedule {
 }
 
 impl Engine<'_> {
-    /// From now on hosts and the links that they share are advanced in windows.
+    /// Begins to advance hosts and the links that they share in windows.
     fn begin_lookahead(&mut self, lookahead: &Lookahead) {
         self.network.begin_lookahead(self.state.hosts.iter().map(|host| host.first_hop), lookahead);
         let mixed = self.state.probes.flows_seen_on_change().len() > 1;
@@ -68,7 +68,7 @@ impl Engine<'_> {
         self.schedule = Some(Box::new(schedule));
     }
 
-    /// Runs to the end; in how many windows.
+    /// Runs to the end; returns the number of windows.
     pub(super) fn run_with_lookahead(&mut self, lookahead: &Lookahead) -> u64 {
         let Lookahead { partitions, between_hosts, longest, packets, .. } = lookahead;
         self.begin_lookahead(lookahead);
@@ -160,7 +160,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Shared links handle arrivals before `until`; returns the number of packets that hosts sent there.
+    /// Handles arrivals at shared links before `until`; returns the number of packets that hosts sent there.
     #[inline(never)]
     fn serve_links(&mut self, until: Instant) -> u64 {
         self.network.close_ingress(until);
@@ -171,7 +171,7 @@ impl Engine<'_> {
         self.network.open_ingress()
     }
 
-    /// Hosts of the partition handle their arrivals and timers before `until`.
+    /// Handles the arrivals and timers before `until` of the hosts of the partition.
     fn serve_hosts(&mut self, until: Instant) {
         let Some(schedule) = &mut self.schedule else { return };
         let mut batches = std::mem::take(&mut schedule.batches);
@@ -207,13 +207,13 @@ impl Engine<'_> {
         self.state.give_rows();
     }
 
-    /// Has fetched what a host will need.
+    /// Prefetches what a host will need.
     fn fetch_for(&self, host: u32) {
         self.fetch_host(host, !host.is_multiple_of(2));
         self.network.prefetch_links_of(host as usize);
     }
 
-    /// One host handles its arrivals and timers before `until`. Not inlined, so that registers need not hold what is
+    /// Handles the arrivals and timers before `until` of one host. Not inlined, so that registers need not hold what is
     /// around it.
     #[inline(never)]
     fn serve_host(&mut self, mut batch: HostBatch, until: Instant) {

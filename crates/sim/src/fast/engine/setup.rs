@@ -9,7 +9,8 @@ use crate::measures::probe::Probes;
 use crate::scenario::{CrossTraffic, Scenario};
 use crate::traffic::likely_line_rtt;
 
-/// Which links take packets ahead of time, and how hosts and links are advanced in windows.
+/// Returns for each link whether it takes packets ahead of time, empty if none may; and how hosts and links are
+/// advanced in windows, `None` if they are not.
 pub(super) fn find_elided(
     scenario: &Scenario,
     layout: &Layout,
@@ -31,7 +32,7 @@ pub(super) fn find_elided(
     (elided, lookahead)
 }
 
-/// Which links carry the packets of several flows.
+/// Returns for each link whether it carries the packets of several flows.
 pub(super) fn shared(layout: &Layout) -> Vec<bool> {
     let mut flows = vec![0_u32; layout.wires.len()];
     let dynamic = layout.class_paths.iter().flat_map(|paths| [paths, paths]);

@@ -7,8 +7,8 @@ use ackclock_units::random::Stream;
 use super::{Link, Queue};
 
 impl Link {
-    /// The link changes at `now`; returns the moment at which it is to be woken besides those that are known. A
-    /// first-in-first-out link keeps its rate and limit: it has promised when packets leave.
+    /// Changes the link at `now`; returns the moment at which it is to be woken besides those that are known, or
+    /// `None`. A first-in-first-out link keeps its rate and limit: it has promised when packets leave.
     pub fn change(&mut self, now: Instant, change: &LinkChange) -> Option<Instant> {
         self.advance(now);
         if let Some(delay) = change.delay {
@@ -26,7 +26,7 @@ impl Link {
         }
     }
 
-    /// Packets that are sent from now on are lost by `loss`, drawn from `random` if nothing befell packets here before.
+    /// Sets the losses of packets that are sent from now on, drawn from `random` if nothing befell packets here before.
     pub fn set_loss(&mut self, loss: Loss, random: Stream) {
         if let Queue::Fifo(fifo) = &mut self.queue {
             fifo.track_each_packet();

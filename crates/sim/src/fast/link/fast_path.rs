@@ -96,7 +96,7 @@ impl Train {
         u64::try_from(many).unwrap_or(u64::MAX)
     }
 
-    /// When one leaves that so many come behind.
+    /// Returns when the packet leaves that has so many behind it.
     fn leaves(&self, behind: u64) -> Instant {
         let at = over(self.last - u128::from(behind) * self.time, u128::from(self.unit));
         Instant::from_nanos(u64::try_from(at).expect("no later than the last"))
@@ -112,8 +112,9 @@ fn over(a: u128, b: u128) -> u128 {
 }
 
 impl Link {
-    /// A flow's packet of `size` bytes comes, at `comes`; when it is sent and when it arrives, if it need not leave a
-    /// trace. Otherwise `None`, and nothing is done. Of what was before `comes` nobody may ask any more.
+    /// Places a packet of a flow, of `size` bytes, that comes at `comes`, without a trace; returns when it is sent and
+    /// when it arrives. Returns `None`, and changes nothing, if it has to leave a trace. Nobody may ask any more of
+    /// what was before `comes`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "two callers move nearly all packets")]
     pub fn try_fast_path(&mut self, comes: Instant, size: u32) -> Option<(Instant, Instant)> {
@@ -199,8 +200,8 @@ impl Link {
         full
     }
 
-    /// A packet of the last size comes before the wire has rested, at a rate at which it may take a nanosecond more than
-    /// the last did: the same as [`try_fast_path`](Self::try_fast_path).
+    /// Places a packet of the last size that comes before the wire has rested, at a rate at which it may take a
+    /// nanosecond more than the last did; returns what [`try_fast_path`](Self::try_fast_path) does.
     #[inline(never)]
     fn pass_unevenly(&mut self, comes: Instant, wait: u64) -> Option<(Instant, Instant)> {
         let FastFifo { nanos, departs: starts, longest, .. } = self.fast;
@@ -255,7 +256,7 @@ impl Link {
         }
     }
 
-    /// The next packet leaves a trace again, and so do those that have left none and are still here.
+    /// Gives traces to packets that have left none and are still here; the next packet leaves one, too.
     #[inline]
     pub(super) fn materialise(&mut self) {
         if self.fast.unrecorded > 0 {
@@ -302,8 +303,8 @@ impl Link {
         }
     }
 
-    /// A packet that came at `comes` to an empty queue has been placed, and will have left at `departs`: the next may
-    /// leave no trace.
+    /// Lets the next packet leave no trace, after one that came at `comes` to an empty queue and will have left at
+    /// `departs`.
     #[inline]
     pub(super) fn enter_fast_path(&mut self, comes: Instant, departs: Instant) {
         let Some((size, nanos, owed)) = self.serializer.last() else { return };

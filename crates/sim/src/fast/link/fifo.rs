@@ -84,7 +84,7 @@ impl Fifo {
         !self.tracks_each
     }
 
-    /// From now on packets may not be [plain](Placed::is_plain), flows' though they are.
+    /// Allows for packets that are not [plain](Placed::is_plain) from now on, flows' though they are.
     pub const fn track_each_packet(&mut self) {
         self.tracks_each = true;
     }
@@ -146,7 +146,7 @@ impl Fifo {
         self.ring[slot] = Placed { comes, departs, size, note: 0 };
     }
 
-    /// All before packet `n` is forgotten, which had left by `now`.
+    /// Forgets all packets before `n`, which had left by `now`.
     pub fn forget_all(&mut self, n: u64, now: Instant) {
         self.kept = n;
         #[cfg(debug_assertions)]

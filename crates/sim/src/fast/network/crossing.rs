@@ -26,8 +26,8 @@ const ROUTES_AHEAD: usize = 8;
 const MOST_DROPPED: usize = 16;
 
 impl Network {
-    /// From now on hosts, each of which sends on a path that begins at one of `first_hops`, and the links that they
-    /// share advance in windows.
+    /// Begins to advance hosts, each of which sends on a path that begins at one of `first_hops`, and the links that
+    /// they share in windows.
     pub fn begin_lookahead(
         &mut self,
         first_hops: impl ExactSizeIterator<Item = u32>,
@@ -95,13 +95,13 @@ impl Network {
         }
     }
 
-    /// Something happens at a host at `at`.
+    /// Notes that something happens at a host at `at`.
     pub fn wake_host(&mut self, host: usize, at: Instant) {
         let wakes = &mut self.mailboxes.wakes[host];
         *wakes = (*wakes).min(at);
     }
 
-    /// The next window is that of this partition: of its hosts, and then of the links to which they send.
+    /// Makes the next window that of this partition: of its hosts, and then of the links to which they send.
     pub const fn switch_to(&mut self, partition: usize) {
         let Self { mailboxes, wheel, .. } = self;
         let Mailboxes { ingress, other_wheel, other_clock, clock_from, clock_read, .. } = mailboxes;
@@ -116,7 +116,7 @@ impl Network {
         }
     }
 
-    /// Nothing happens at hosts or at what they share before this.
+    /// Returns a moment before which nothing happens at hosts or at what they share.
     pub fn next_at(&self) -> Instant {
         let departs = self.next_departure();
         let Mailboxes { wakes, outputs, ingress, other_wheel, .. } = &self.mailboxes;
@@ -127,23 +127,23 @@ impl Network {
         wakes.iter().copied().chain(others).min().unwrap_or(Instant::NEVER)
     }
 
-    /// Events at a host from now on are caused by this arrival.
+    /// Makes this arrival the cause of the events at a host from now on.
     #[inline]
     pub fn begin_arrival(&mut self, arriving: &Arriving) {
         let by = arriving.order & !BY_TIMER;
         self.mailboxes.tie_break = TieBreak { what: u64::from(arriving.order), by, n: 0 };
     }
 
-    /// Events at a host from now on are caused by its timer. Of two timers that were set at one instant by others the
-    /// host's number decides, where the clock has the order in which they were set: it is the same for hosts that do
-    /// the same things from the start.
+    /// Makes a host's timer the cause of its events from now on. Of two timers that were set at one instant by others
+    /// the host's number decides, where the clock has the order in which they were set: it is the same for hosts that
+    /// do the same things from the start.
     #[inline]
     pub fn begin_timer(&mut self, host: u32) {
         let Setting { since, by } = self.mailboxes.set[host as usize];
         self.mailboxes.tie_break = TieBreak { what: TIMER | since.as_nanos(), by, n: 0 };
     }
 
-    /// A host sets its timer.
+    /// Sets a host's timer.
     #[inline]
     pub fn set_timer(&mut self, now: Instant, host: usize) {
         let TieBreak { what, by, .. } = self.mailboxes.tie_break;
@@ -151,17 +151,17 @@ impl Network {
         self.mailboxes.set[host] = Setting { since: now, by };
     }
 
-    /// The order of what is happening among what happens at one instant.
+    /// Returns the place of the current event among those of the same instant.
     pub const fn current_tie_break(&self) -> TieBreak {
         self.mailboxes.tie_break
     }
 
-    /// All that hosts send so that it comes to shared links before `until` has been sent.
+    /// Closes the ingress at `until`: all that hosts send so that it comes to shared links before that has been sent.
     pub fn close_ingress(&mut self, until: Instant) {
         self.mailboxes.ingress.close(until);
     }
 
-    /// All of that has come: how many packets.
+    /// Opens the ingress again, when all before its end has come; returns the number of packets.
     pub fn open_ingress(&mut self) -> u64 {
         while let Some(id) = self.mailboxes.dropped.pop_front() {
             self.discard(id);
@@ -169,8 +169,8 @@ impl Network {
         self.mailboxes.ingress.open()
     }
 
-    /// Packets that come to shared links before `until`, at which the ingress was closed, cross them, as far as an
-    /// event of another kind that comes first. Each packet is one of `events`.
+    /// Lets packets that come to shared links before `until`, at which the ingress was closed, cross them; returns the
+    /// first event of another kind that comes before, or `None`. Each packet is one of `events`.
     pub fn cross_links(&mut self, until: Instant, events: &mut u64) -> Option<Event> {
         loop {
             let Mailboxes { ingress, clock_from, clock_read, ways, routes, looks, .. } =
@@ -209,7 +209,7 @@ impl Network {
         }
     }
 
-    /// A packet leaves its host, of whose path this is the first step: it passes the links that are the host's own.
+    /// Lets a packet leave its host, of whose path this is the first step: it passes the links that are the host's own.
     #[inline]
     pub(super) fn leave(&mut self, now: Instant, id: u32, first: u32) {
         if first & (OWN | DELIVER) == 0 {
@@ -227,7 +227,7 @@ impl Network {
         }
     }
 
-    /// A packet comes to the links that hosts share.
+    /// Adds a packet to those that come to the links that hosts share.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "one caller has nearly all packets")]
     fn enter(&mut self, now: Instant, comes: Instant, id: u32, size: u32) {
@@ -243,7 +243,7 @@ impl Network {
         }
     }
 
-    /// A packet is to come to a shared link by the clock.
+    /// Puts the coming of a packet to a shared link on the clock.
     #[cold]
     fn enter_by_clock(&mut self, now: Instant, comes: Instant, id: u32, way: Way) {
         let Mailboxes { ways, .. } = &mut self.mailboxes;
@@ -255,7 +255,7 @@ impl Network {
         self.wheel.push_arrival(comes, now, id);
     }
 
-    /// A packet has come to the first link that hosts share.
+    /// Handles the coming of a packet to the first link that hosts share.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "nearly all packets go here")]
     fn cross(&mut self, entering: &Entering) {
@@ -286,7 +286,7 @@ impl Network {
         self.look_across(at, id, Way { tie_break, hop, size });
     }
 
-    /// A packet was dropped, which has left the cache since it was sent.
+    /// Discards a packet: in windows only after some others, as it has left the cache since it was sent.
     #[inline(never)]
     pub(super) fn drop_soon(&mut self, id: u32) {
         if !self.mailboxes.in_use() {
@@ -302,7 +302,7 @@ impl Network {
         }
     }
 
-    /// A packet has come to another by the clock.
+    /// Handles the coming of a packet to another link by the clock.
     fn cross_by_clock(&mut self, now: Instant, id: u32) {
         let Way { tie_break, hop, size } = self.mailboxes.ways[id as usize];
         let &[step, next] = self.hops[hop as usize..].first_chunk().expect("a path ends at a host");
@@ -317,7 +317,7 @@ impl Network {
         self.look_across(now, id, Way { tie_break, hop, size });
     }
 
-    /// A packet has come to a link that must look at it.
+    /// Handles the coming of a packet to a link that must look at it.
     fn look_across(&mut self, now: Instant, id: u32, way: Way) {
         self.packets[id as usize].hop = way.hop;
         if let Some(Passed { comes, .. }) = self.travel(now, id) {
@@ -326,7 +326,7 @@ impl Network {
         }
     }
 
-    /// A packet comes, at `comes`, to a step of its way.
+    /// Handles the coming of a packet, at `comes`, to a step of its way.
     #[inline]
     fn crossed(&mut self, now: Instant, comes: Instant, id: u32, way: Way) {
         if self.hops[way.hop as usize] & (OWN | DELIVER) != 0 {
@@ -337,7 +337,7 @@ impl Network {
         }
     }
 
-    /// A packet comes from the links that hosts share to `hop` of its path, its host's own.
+    /// Hands a packet from the links that hosts share over to `hop` of its path, its host's own.
     pub(super) fn hand_over(&mut self, comes: Instant, id: u32, hop: u32) {
         let mut hop = hop as usize;
         let wire = self.hops[hop - 1] & WIRE;
@@ -349,7 +349,8 @@ impl Network {
         self.mailboxes.put_out(output, comes, id, host);
     }
 
-    /// To whom of this side something comes, or to whom something happens, before `until`.
+    /// Fills `batches` with the hosts of this side to which something comes, or at which something happens, before
+    /// `until`.
     pub fn batch(&mut self, until: Instant, batches: &mut Vec<HostBatch>) {
         let Mailboxes {
             of,
@@ -399,7 +400,7 @@ impl Network {
         counts.fill(0);
     }
 
-    /// Packets that come to hosts' own links before `until` pass them.
+    /// Lets packets that come to hosts' own links before `until` pass them.
     pub fn admit(&mut self, until: Instant) {
         for n in 0..self.mailboxes.outputs.len() {
             let mut output = std::mem::take(&mut self.mailboxes.outputs[n]);
@@ -417,7 +418,7 @@ impl Network {
         }
     }
 
-    /// A packet passes its host's own links; `None` if it is lost.
+    /// Lets a packet pass its host's own links; returns `None` if it is lost.
     #[inline]
     fn pass_in(&mut self, hop: u32, at_once: bool, arriving: Arriving) -> Option<Arriving> {
         if at_once {
@@ -428,13 +429,13 @@ impl Network {
         Some(Arriving { at, ..arriving })
     }
 
-    /// The host of `batch` is served: it sends from now on.
+    /// Makes the host of `batch` the one that is served, and sends, from now on.
     #[inline]
     pub fn begin_batch(&mut self, batch: &HostBatch) {
         self.mailboxes.serving = batch.host;
     }
 
-    /// The next packet for the host of `batch`.
+    /// Takes the next packet for the host of `batch`; `None` if there is no more.
     #[inline]
     pub fn arriving(&mut self, batch: &mut HostBatch) -> Option<Arriving> {
         let mut next = None;
@@ -455,8 +456,7 @@ impl Network {
         next
     }
 
-    /// Packets some places after the one at `at` will be used soon: first the packet is fetched, then its options, if
-    /// it has any.
+    /// Prefetches packets some places after the one at `at`: first the packet, then its options, if it has any.
     #[inline]
     fn prefetch_arrivals(&self, at: usize) {
         if let Some(soon) = self.mailboxes.arrivals_by_host.get(at + PACKETS_AHEAD) {
@@ -473,8 +473,8 @@ impl Network {
         }
     }
 
-    /// A visit is over: what it leaves behind, what is `next` first, comes later, and the host wakes up at `timer` if
-    /// nothing comes before that.
+    /// Ends a visit to a host: what it leaves behind, what is `next` first, comes later, and the host wakes up at
+    /// `timer` if nothing comes before that.
     #[inline]
     pub fn leave_host(&mut self, batch: &mut HostBatch, next: Option<Arriving>, timer: Instant) {
         let host = batch.host as usize;
@@ -490,7 +490,7 @@ impl Network {
         }
     }
 
-    /// A host that will be visited soon needs its links.
+    /// Prefetches the links of a host that will be visited soon.
     #[inline]
     pub fn prefetch_links_of(&self, host: usize) {
         let HostAccess { way_in, way_out, .. } = self.mailboxes.access[host];

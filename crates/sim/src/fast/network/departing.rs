@@ -52,7 +52,8 @@ impl Network {
         }
     }
 
-    /// Whatever leaves links of this side before `until` leaves; how many packets have left since this was asked last.
+    /// Lets whatever leaves links of this side before `until` leave; returns the number of packets that have left since
+    /// the last call.
     pub fn depart_before(&mut self, until: Instant) -> u64 {
         let Some(last) = until.as_nanos().checked_sub(1).map(Instant::from_nanos) else { return 0 };
         for n in 0..self.mailboxes.departing.len() {
@@ -73,7 +74,7 @@ impl Network {
         at.max(busy.unwrap_or(at))
     }
 
-    /// When the next packet leaves such a link.
+    /// Returns when the next packet leaves such a link; `None` if none is there.
     pub(super) fn next_departure(&self) -> Option<Instant> {
         let departing = self.mailboxes.departing.iter();
         departing.filter_map(|Departing { wire, .. }| self.links[*wire as usize].departs_at()).min()

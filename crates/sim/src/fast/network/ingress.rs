@@ -56,7 +56,7 @@ pub(super) struct IngressSort {
 }
 
 impl IngressSort {
-    /// A packet that comes at `at`.
+    /// Adds a packet that comes at `at`.
     #[inline]
     pub(super) fn push(&mut self, at: Instant, id: u32, host: u32, size: u32, cause: SendCause) {
         #[expect(clippy::cast_possible_truncation, reason = "each is a packet in an arena of 2^32")]
@@ -130,7 +130,7 @@ impl IngressSort {
         (*next, *from) = (0, until);
     }
 
-    /// All that was in order has been taken, so many, and more may be added.
+    /// Allows more to be added, after all that was in order has been taken; returns their number.
     pub(super) fn open(&mut self) -> u64 {
         debug_assert_eq!(self.next, self.end, "a window takes all that comes in it");
         let taken = self.next as u64;
@@ -140,7 +140,7 @@ impl IngressSort {
         taken
     }
 
-    /// Packets that are added from now on come to the links of the other partition.
+    /// Has packets that are added from now on come to the links of the other partition.
     pub(super) const fn change_sides(&mut self) {
         debug_assert!(self.waiting.is_empty(), "what hosts sent has been put in order");
         let (from, later) = &mut self.other;
@@ -148,31 +148,31 @@ impl IngressSort {
         std::mem::swap(later, &mut self.later);
     }
 
-    /// The next in order.
+    /// Returns the next in order; `None` if all were taken.
     #[inline]
     pub(super) fn first(&self) -> Option<&Entering> {
         self.order[..self.end].get(self.next)
     }
 
-    /// One that comes so many places later, if there is one.
+    /// Returns the one that comes so many places later; `None` if there is none.
     #[inline]
     pub(super) fn ahead(&self, places: usize) -> Option<&Entering> {
         self.order[..self.end].get(self.next + places)
     }
 
-    /// Why it comes.
+    /// Returns the cause of its coming.
     #[inline]
     pub(super) fn cause(&self, entering: &Entering) -> &SendCause {
         &self.causes[entering.n as usize]
     }
 
-    /// It has been taken.
+    /// Takes the next in order.
     #[inline]
     pub(super) const fn next(&mut self) {
         self.next += 1;
     }
 
-    /// Nothing comes before this.
+    /// Returns a moment before which nothing comes; `None` if nothing comes at all.
     pub(super) fn next_at(&self) -> Option<Instant> {
         let later = self.later.iter().chain(&self.other.1).map(|(entering, _)| entering);
         self.waiting.iter().chain(later).map(|entering| entering.at).min()

@@ -56,7 +56,7 @@ impl Network {
         }
     }
 
-    /// An observer's view of a packet, on the link so many hops before the one where it is.
+    /// Returns an observer's view of a packet, on the link so many hops before the one where it is.
     pub(super) fn sent(&self, packet: Packet, before: u32) -> Sent {
         if !packet.is_flows() {
             // Classes are flows first, each of two hosts, then sources.

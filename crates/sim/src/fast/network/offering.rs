@@ -12,8 +12,8 @@ use crate::fast::link::Verdict;
 use crate::run::class::Class;
 
 impl Network {
-    /// A packet comes at `comes` to whatever link is before `hop`. When it will be at the end of that
-    /// link, if that is all there is to say.
+    /// Offers a packet, which comes at `comes`, to whatever link is before `hop`; returns when it will be at the end of
+    /// that link, or `None` if there is more to it than that.
     #[inline(never)]
     pub(super) fn offer(
         &mut self,
@@ -150,7 +150,7 @@ impl Network {
         }
     }
 
-    /// A packet waits at a scheduled link, which is to be woken at `wake` if it was idle.
+    /// Notes that a packet waits at a scheduled link, which is to be woken at `wake` if it was idle.
     #[inline]
     pub(super) fn wait(&mut self, wire: u32, wake: Option<Instant>) {
         if self.links[wire as usize].has_effects() {
@@ -176,8 +176,7 @@ impl Network {
         }
     }
 
-    /// Something befalls a packet on a link, which sent it at `started` and would deliver it at
-    /// `at`.
+    /// Applies to a packet what its link decided: it was sent at `started`, and would be delivered at `at`.
     #[cold]
     pub(super) fn impair(&mut self, wire: u32, id: u32, started: Instant, at: Instant, fate: Fate) {
         let (arrival, copy) = self.links[wire as usize].arrivals(at, fate);

@@ -50,7 +50,7 @@ impl SegmentSink for Vacancy<'_> {
 }
 
 impl Kept {
-    /// Keeps options of a segment that acknowledges `ack`; their number.
+    /// Keeps options of a segment that acknowledges `ack`; returns their number.
     #[inline]
     pub(super) fn keep(&mut self, options: &Options, ack: Seq) -> u32 {
         let Options {
@@ -78,7 +78,7 @@ impl Kept {
         &mut self.blocks[at as usize]
     }
 
-    /// Keeps the blocks that were written there; their number.
+    /// Keeps the blocks that were written there; returns their number.
     #[inline]
     pub(super) fn keep_blocks(&mut self) -> u32 {
         let at = self.free_blocks.pop().expect("the vacancy was asked for");
@@ -115,7 +115,7 @@ impl Kept {
         index(self.whole.len() - 1) | WHOLE
     }
 
-    /// Options once more, for another packet.
+    /// Keeps options once more, for another packet; returns their number.
     pub(super) fn copy(&mut self, number: u32, ack: Seq) -> u32 {
         match self.read(number, ack) {
             Some(options) => self.keep(&options, ack),
@@ -150,7 +150,7 @@ impl Kept {
         (number & WHOLE != 0).then(|| self.whole.get_mut((number & !WHOLE) as usize)).flatten()
     }
 
-    /// The packet has come to its host, or has been lost.
+    /// Frees the options of a packet that has come to its host, or has been lost.
     #[inline]
     pub(super) fn free(&mut self, number: u32) {
         if number & WHOLE == 0 {

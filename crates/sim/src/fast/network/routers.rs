@@ -53,7 +53,7 @@ impl Network {
         self.note_hops();
     }
 
-    /// A slot of the router in front of `wire` ends.
+    /// Ends a slot of the router in front of `wire`.
     #[cold]
     pub fn end_slot(&mut self, now: Instant, wire: u32) {
         let carried = self.links[wire as usize].counters(now).delivered.bytes;
@@ -63,7 +63,7 @@ impl Network {
         self.wheel.push(router.slot_ends(), Class::Change, wire | SLOT);
     }
 
-    /// A packet is about to be offered to a link with a router in front.
+    /// Passes a packet, which is about to be offered to a link, through the router in front.
     pub(super) fn pass_router(&mut self, now: Instant, wire: u32, packet: Packet) {
         if !packet.is_flows() {
             return;
@@ -112,7 +112,7 @@ impl Network {
         }
     }
 
-    /// The next decision of a router.
+    /// Takes the next decision of a router; `None` if there is none.
     pub fn take_decided(&mut self) -> Option<Decided> {
         self.routers.as_mut()?.decided.pop()
     }

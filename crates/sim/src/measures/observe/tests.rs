@@ -8,12 +8,12 @@ use crate::{Meter, simulate, simulate_observed};
 
 /// Keeps all it sees.
 #[derive(Debug, Default)]
-struct Seen {
+struct Recorder {
     transmissions: Vec<Transmission>,
     most: Option<usize>,
 }
 
-impl Observer for Seen {
+impl Observer for Recorder {
     fn on_transmit(&mut self, transmission: &Transmission) -> ControlFlow<()> {
         if self.most == Some(self.transmissions.len()) {
             return ControlFlow::Break(());
@@ -57,7 +57,7 @@ const QUEUES: [&str; 6] = [
 ];
 
 fn observe(scenario: &Scenario, links: &[usize]) -> (Run, Vec<Transmission>) {
-    let mut seen = Seen::default();
+    let mut seen = Recorder::default();
     let run = simulate_observed(scenario, links, &mut seen, &Meter::default()).unwrap().unwrap();
     (run, seen.transmissions)
 }
@@ -190,13 +190,13 @@ fn a_transmission_begins_when_the_link_is_free() {
 
 #[test]
 fn an_observer_may_end_the_run() {
-    let mut seen = Seen { most: Some(100), ..Seen::default() };
+    let mut seen = Recorder { most: Some(100), ..Recorder::default() };
     let scenario = scenario("");
     assert_eq!(simulate_observed(&scenario, &[0, 1], &mut seen, &Meter::default()).unwrap(), None);
     assert_eq!(seen.transmissions.len(), 100);
     // At the very end, too.
     let all = observe(&scenario, &[0]).1.len();
-    let mut seen = Seen { most: Some(all - 1), ..Seen::default() };
+    let mut seen = Recorder { most: Some(all - 1), ..Recorder::default() };
     assert_eq!(simulate_observed(&scenario, &[0], &mut seen, &Meter::default()).unwrap(), None);
 }
 
@@ -217,7 +217,7 @@ fn what_waits_to_be_told_is_no_more_than_what_the_link_holds() {
         Link::new(LinkParts::new(config(16_000, Discipline::FIFO), Stream::new(1, "back"))),
     ];
     let mut taps = Taps::new(&[0], 1, 2);
-    let mut seen = Seen::default();
+    let mut seen = Recorder::default();
     let packet = Sent::Cross { source: 0, size: Bytes::new(1000) };
     for n in 0..10_000_u64 {
         let now = Instant::from_nanos(n * 1_000_000);
