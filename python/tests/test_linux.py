@@ -190,6 +190,22 @@ def test_a_build_that_fails_leaves_nothing(cache: Path, tmp_path: Path) -> None:
     assert (source / "arch/um/Kconfig").read_text(encoding="utf-8") == KCONFIG
 
 
+def test_an_interrupt_of_a_build_leaves_nothing(cache: Path, tmp_path: Path) -> None:
+    if building.missing_tools():
+        pytest.skip(f"no {', '.join(building.missing_tools())}")
+    rules = "tinyconfig:\n\ttouch .config\nolddefconfig:\n\ttrue\n"
+    source = tree(tmp_path, f"{rules}vmlinux:\n\t@echo '  CC      a.o'; sleep 1000\n")
+
+    def interrupt(words: str) -> None:
+        if words == "compiling: 1 object":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        building.build(building.Building(str(source)), interrupt)
+    assert list(cache.iterdir()) == []
+    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if _leads_to(it, cache)]
+
+
 def test_a_kernel_that_is_there_is_not_built_again(cache: Path, tmp_path: Path) -> None:
     source = tree(tmp_path, "")
     if building.missing_tools():
