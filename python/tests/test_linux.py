@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import sys
@@ -160,6 +161,14 @@ def test_a_kernel_that_is_not_whole_is_none(cache: Path) -> None:
         kept.one("7.2")
 
 
+def test_what_a_killed_build_left_goes_with_the_next(cache: Path) -> None:
+    # No process has number 0 in /proc, and this one is alive.
+    for name in (".building-0-x", f".building-{os.getpid()}-y"):
+        (cache / name / "source").mkdir(parents=True)
+    with kept.work_folder() as work:
+        assert sorted(cache.iterdir()) == sorted((cache / f".building-{os.getpid()}-y", work))
+
+
 def tree(folder: Path, rules: str) -> Path:
     """Return a source of so much of Linux as a build reads, with rules of make."""
     source = folder / "linux-7.2"
@@ -179,6 +188,22 @@ def test_a_build_that_fails_leaves_nothing(cache: Path, tmp_path: Path) -> None:
     assert list(cache.iterdir()) == []
     # The user's own folder is as it was.
     assert (source / "arch/um/Kconfig").read_text(encoding="utf-8") == KCONFIG
+
+
+def test_an_interrupt_of_a_build_leaves_nothing(cache: Path, tmp_path: Path) -> None:
+    if building.missing_tools():
+        pytest.skip(f"no {', '.join(building.missing_tools())}")
+    rules = "tinyconfig:\n\ttouch .config\nolddefconfig:\n\ttrue\n"
+    source = tree(tmp_path, f"{rules}vmlinux:\n\t@echo '  CC      a.o'; sleep 1000\n")
+
+    def interrupt(words: str) -> None:
+        if words == "compiling: 1 object":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        building.build(building.Building(str(source)), interrupt)
+    assert list(cache.iterdir()) == []
+    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if _leads_to(it, cache)]
 
 
 def test_a_kernel_that_is_there_is_not_built_again(cache: Path, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "suite --out": ("suite", "quick", "cubic", "--out"),
     "sweep --out": ("sweep", "plan.toml", "--out"),
     "search --out": ("search", "plan.toml", "--out"),
+    "linux build --source-to": ("linux", "build", "7.2", "--source-to"),
     "readings --out": ("readings", "altman1997", "--out"),
 }
 
@@ -134,10 +135,12 @@ def expect_one_line(code: int | None, errors: str, *words: str) -> None:
 def test_the_list_has_every_command_that_writes() -> None:
     found: set[str] = set()
     command: Any = typer.main.get_command(cli.app)
-    for name, each in command.commands.items():
+    waiting = list(command.commands.items())
+    for name, each in waiting:
+        waiting += [(f"{name} {word}", it) for word, it in getattr(each, "commands", {}).items()]
         for parameter in getattr(each, "params", []):
-            if parameter.name in {"out", "pcap", "report"}:
-                found.add(f"{name} --{parameter.name}")
+            if parameter.name in {"out", "pcap", "report", "source_to"}:
+                found.add(f"{name} {parameter.opts[0]}")
     assert found == set(WRITERS)
 
 

@@ -11,12 +11,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.base.words import number_of
-from ackclock.base.writing import copy_file, write_file
+from ackclock.base.writing import Folder, copy_file, write_file
 from ackclock.linux import kept, patching, sources
 
 __all__ = ["TICKS", "TOOLS", "Building", "build", "missing_tools", "refuse_machine"]
@@ -92,7 +93,10 @@ def build(wish: Building, progress: Callable[[str], None]) -> tuple[kept.Kept, b
         raise BadInput(f"--hz: `{wish.hz}`, expected {' or '.join(map(str, TICKS))}")
     if lacking := missing_tools():
         raise BadInput(f"to build a kernel this machine lacks {', '.join(lacking)}")
-    with kept.work_folder() as work:
+    with ExitStack() as held:
+        if wish.source_to is not None:
+            held.enter_context(Folder(wish.source_to))
+        work = held.enter_context(kept.work_folder())
         tarball, source = sources.fetch(wish.word, work, progress)
         if wish.source_to is not None and tarball.is_relative_to(work):
             sources.save(tarball, wish.source_to)

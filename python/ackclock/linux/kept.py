@@ -21,6 +21,8 @@ __all__ = ["Kept", "Manifest", "cache", "keep", "kernels", "key_of", "one", "rem
 
 #: The files of a kernel: what is booted, its first process, and what gives it random numbers.
 FILES = ("linux", "init", "seeded.so")
+#: The names of folders in which kernels are built begin with this, then the process and a dash.
+_BUILDING = ".building-"
 LICENCE = (
     "linux is GPL-2.0: whoever gives it away gives the source named here, the patches and the"
     " configuration beside it; nothing of it is a part of Ackclock"
@@ -110,6 +112,8 @@ def key_of(version: str, hz: int, options: str, patches: tuple[str, ...]) -> str
 def work_folder() -> Generator[Path]:
     """Yield a folder under the cache in which a kernel is built, and which is gone afterwards.
 
+    Those that killed builds have left go, too.
+
     Raises
     ------
     BadInput
@@ -118,13 +122,21 @@ def work_folder() -> Generator[Path]:
     home = cache()
     try:
         home.mkdir(parents=True, exist_ok=True)
-        work = tempfile.TemporaryDirectory(
-            prefix=".building-", dir=home, ignore_cleanup_errors=True
-        )
+        _tidy(home)
+        prefix = f"{_BUILDING}{os.getpid()}-"
+        work = tempfile.TemporaryDirectory(prefix=prefix, dir=home, ignore_cleanup_errors=True)
     except OSError as error:
         raise BadInput(f"cannot write {home}: {error.strerror}") from None
     with work as name:
         yield Path(name)
+
+
+def _tidy(home: Path) -> None:
+    """Remove the folders of builds whose process is gone."""
+    for folder in home.glob(f"{_BUILDING}*"):
+        pid = folder.name.removeprefix(_BUILDING).partition("-")[0]
+        if not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def keep(staged: Path, manifest: Manifest) -> Kept:

@@ -165,7 +165,7 @@ def _variables() -> dict[str, str]:
         "SUDO_GID",
     )
     found = {name: os.environ[name] for name in names if name in os.environ}
-    return {"HOME": booting.INSIDE, "PYTHONDONTWRITEBYTECODE": "1", **found}
+    return {"HOME": booting.INSIDE, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", **found}
 
 
 def _told(folder: Path, ended: booting.Ended) -> dict[str, Any]:

@@ -114,7 +114,7 @@ pub fn write_reported(
 pub enum Report {
     /// A live run's: says if the run is a measurement.
     Live(String),
-    /// The same of a live run inside a kernel in virtual time, and which kernel.
+    /// Report of a live run inside a kernel in virtual time, with that kernel.
     Linux(String),
     /// Which closed forms answered, and whether they are to be believed.
     Theory(String),
