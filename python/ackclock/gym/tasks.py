@@ -256,7 +256,7 @@ class Task:
             drawn = world(random)
             if isinstance(drawn, tuple):
                 drawn, first = drawn
-            if not isinstance(drawn, str | Scenario):
+            if not isinstance(drawn, str | Scenario):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise BadInput(
                     f"world: it returned {drawn!r}, expected a Scenario or its JSON text"
                 )
