@@ -59,6 +59,20 @@ const NOTED: Duration = Duration::from_micros(500);
 const MOST_NOTED: usize = 10_000;
 
 impl Punctuality {
+    fn new(scheduling: Scheduling) -> Self {
+        Self {
+            lateness: DelayHistogram::default(),
+            latest: Duration::ZERO,
+            late: Vec::new(),
+            unread: DelayHistogram::default(),
+            stall: Duration::ZERO,
+            refused: 0,
+            scheduling,
+            awake: 0.0,
+            wake_up: Duration::ZERO,
+        }
+    }
+
     /// A packet that was due at `at` was released at `real`.
     fn note_release(&mut self, at: Instant, real: Instant) {
         let late = real.since(at.min(real));
@@ -122,17 +136,7 @@ impl PathDriver {
         end: Instant,
         stop: &AtomicBool,
     ) -> io::Result<PathReport> {
-        let mut meter = Punctuality {
-            lateness: DelayHistogram::default(),
-            latest: Duration::ZERO,
-            late: Vec::new(),
-            unread: DelayHistogram::default(),
-            stall: Duration::ZERO,
-            refused: 0,
-            scheduling: sys::request_realtime(PRIORITY),
-            awake: 0.0,
-            wake_up: Duration::ZERO,
-        };
+        let mut meter = Punctuality::new(sys::request_realtime(PRIORITY));
         let is_virtual = sys::in_virtual_time();
         let clock = &ThreadClock::new(clock, is_virtual);
         let mut wake_policy =
