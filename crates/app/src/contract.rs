@@ -39,7 +39,7 @@ pub enum Moment {
     Restore,
 }
 
-/// An application on one end of a connection: our own end point, or another [`Transport`].
+/// An application on one end of a connection: our own end point, or another [`Transport`](crate::Transport).
 pub trait App<T: ?Sized = Endpoint>: Debug + Send {
     /// Something changed: the connection opened, data arrived, or the moment that the last call
     /// asked for has come. Returns the next moment at which to be called even if nothing changes;

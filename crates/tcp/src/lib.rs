@@ -1,7 +1,7 @@
 //! The transport, sans-IO.
 //!
-//! An [`Endpoint`] is one end of a connection. Its sender is four choices, each a trait with one
-//! file an idea: [`growth`], [`start`], [`idle`], [`recovery`]. A [`Variant`] names them.
+//! An [`Endpoint`] is one end of a connection. Its sender is four choices: the laws of
+//! [`ackclock_laws`], of growth, start and idle, and a [`recovery`]. A [`Variant`] names them.
 //!
 //! No clock, no I/O, no allocation per segment: the same code runs under the simulator's clock and
 //! the real one.
