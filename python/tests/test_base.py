@@ -110,6 +110,7 @@ WORKS = (
     "variants --json",
     "schema",
     "doctor",
+    "linux list",
     "theory response --loss 0.01 --rtt 0.1",
     "packmime --rate 1",
     "bench --help",
