@@ -38,7 +38,7 @@ LAW: Mapping[str, frozenset[str]] = {
     "units": frozenset(),
     "packet": frozenset({"units"}),
     "wire": frozenset({"units", "packet"}),
-    # What decides a sender's window. It knows no transport.
+    # Laws decide the window of a sender, and know no transport.
     "laws": frozenset({"units", "packet"}),
     "tcp": frozenset({"units", "packet", "laws"}),
     "net": frozenset({"units", "packet"}),

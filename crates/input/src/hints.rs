@@ -89,7 +89,7 @@ pub(super) fn difference(word: &str, key: &str) -> String {
 
 /// The key of `known` that `word` means.
 pub(super) fn key<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Of flows and links `from` is a place, beside `to`; of probes and measures it is a time.
+    // The key `from` is a place in flows and links, beside `to`, and a time in probes and measures.
     let is_place = known.contains(&"to");
     let known = || known.iter().copied();
     let lower = word.to_lowercase();

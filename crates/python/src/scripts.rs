@@ -38,7 +38,7 @@ impl Drill {
 /// Run packetdrill scripts against our own end point (``on="sim"``), this machine's kernel (``"live"``), or both.
 ///
 /// Raises ``BadInput``, and ``OSError`` where scripts cannot be given to the kernel.
-/// Of the folders among ``paths`` every ``*.pkt`` is run. Results are in the order of the paths and
+/// A folder among ``paths`` has every ``*.pkt`` of it run. Results are in the order of the paths and
 /// of the names in a folder, whatever the number of threads; an interrupt raises ``KeyboardInterrupt``.
 #[pyfunction]
 #[pyo3(signature = (

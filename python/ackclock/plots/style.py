@@ -312,7 +312,7 @@ def _drawn(made: Figure, kind: Literal["svg", "pdf", "png"], salt: str = "ackclo
         mpl.rcParams["pdf.fonttype"] = 42
         _CANVAS[kind](made)
         with _dense_as_raster(made):
-            # Of a vector file, the resolution of the layers that are rasters in it.
+            # The resolution of the layers of a vector file that are rasters in it.
             dpi = 200 if kind == "png" else 150
             made.savefig(buffer, format=kind, dpi=dpi, metadata=_METADATA[kind])
     return buffer.getvalue()
