@@ -75,9 +75,12 @@ fn main() {
         )
         .expect("a string");
     }
+    let sources = sources_of_parts(sources, &laws);
     let text = format!(
         "/// The laws that the kernel can be given, by name.\npub const LAWS: &[Law] = &[\n{table}];\n\
-         /// The reason why none was compiled; empty if they were.\npub const MISSING: &str = {missing:?};\n"
+         /// The reason why none was compiled; empty if they were.\npub const MISSING: &str = {missing:?};\n\
+         /// The files of the laws as parts of a kernel: their names, and their texts.\n\
+         pub const SOURCES: &[(&str, &str)] = &[\n{sources}];\n"
     );
     let mut programs = String::new();
     for name in PROGRAMS {
@@ -91,6 +94,33 @@ fn main() {
     }
     fs::write(out.join("programs.rs"), programs).expect("the folder of this build");
     fs::write(out.join("laws.rs"), text).expect("the folder of this build");
+}
+
+/// The rows of the table of the files that a kernel is given which is to have the laws as parts: the laws that are ours, the
+/// headers, and what is in `bpf/built_in`.
+fn sources_of_parts(sources: &Path, laws: &[Law]) -> String {
+    let own = || laws.iter().filter(|law| law.wraps.is_empty());
+    let listed: Vec<String> = own().map(|law| format!("{}.o", law.name)).collect();
+    let mut rows = format!("    (\"laws\", {:?}),\n", format!("laws := {}\n", listed.join(" ")));
+    let of_build = "concat!(env!(\"OUT_DIR\"), \"/constants.h\")".to_owned();
+    let mut files = vec![("constants.h".to_owned(), of_build)];
+    let here = |path: String| format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/bpf/{path}\")");
+    files.extend(own().map(|law| {
+        (format!("{}.c", law.name), here(format!("{}.bpf.c", law.name)))
+    }));
+    for (folder, ends) in [("", ".h"), ("built_in", "")] {
+        let read = fs::read_dir(sources.join(folder)).expect("a folder of sources");
+        let names = read.map(|file| file.expect("a source").file_name());
+        let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
+        names.retain(|name| name.ends_with(ends));
+        names.sort();
+        let beside = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        files.extend(names.into_iter().map(|name| (name.clone(), here(format!("{beside}{name}")))));
+    }
+    for (name, path) in files {
+        writeln!(rows, "    ({name:?}, include_str!({path})),").expect("a string");
+    }
+    rows
 }
 
 /// The laws of a folder, by name.

@@ -475,7 +475,7 @@ def live(
     """
 
 def kernel(request: str, names: Sequence[str] = ..., seconds: float = 3.0) -> str:
-    """Do what is asked of laws in the kernel, ``list``, ``load``, ``unload``, ``status``, ``needs`` or ``test``; return JSON text. Raises ``BadInput``."""
+    """Do what is asked of laws in the kernel, ``list``, ``load``, ``unload``, ``status``, ``needs``, ``test`` or ``sources``; return JSON text. Raises ``BadInput``."""
 
 def programs_asked(scenario: str) -> list[str]:
     """Return what a live run of a scenario would run that has to be allowed. Raises BadInput."""

@@ -19,8 +19,7 @@ extern void bbr_set_state(struct sock *sk, u8 state) KFUNC;
 /* `TCP_CONG_NON_RESTRICTED` */
 #define FOR_EVERYBODY 1
 
-SEC("struct_ops")
-int own_init(u64 *ctx)
+HOOK own_init(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 
@@ -29,8 +28,7 @@ int own_init(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops")
-int own_control(u64 *ctx)
+HOOK own_control(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	const struct rate_sample *sample = ARGUMENT(ctx, 3, const struct rate_sample *);
@@ -42,39 +40,33 @@ int own_control(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops")
-int own_expand(u64 *ctx)
+HOOK own_expand(u64 *ctx)
 {
 	return bbr_sndbuf_expand(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int own_undo(u64 *ctx)
+HOOK own_undo(u64 *ctx)
 {
 	return bbr_undo_cwnd(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int own_event(u64 *ctx)
+HOOK own_event(u64 *ctx)
 {
 	bbr_cwnd_event(ARGUMENT(ctx, 0, struct sock *), ARGUMENT(ctx, 1, enum tcp_ca_event));
 	return 0;
 }
 
-SEC("struct_ops")
-int own_ssthresh(u64 *ctx)
+HOOK own_ssthresh(u64 *ctx)
 {
 	return bbr_ssthresh(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int own_segments(u64 *ctx)
+HOOK own_segments(u64 *ctx)
 {
 	return bbr_min_tso_segs(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int own_state(u64 *ctx)
+HOOK own_state(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	u8 to = ARGUMENT(ctx, 1, u8);

@@ -17,7 +17,7 @@ struct settings {
 	u32 buffer;
 };
 
-const volatile struct settings settings SEC(".rodata.settings") = { 1000, 0, 0, 0 };
+SETTING(settings, settings) = { 1000, 0, 0, 0 };
 
 struct pair {
 	/* Both round-trip times together; 0 if there is no pair. */

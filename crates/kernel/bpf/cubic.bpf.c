@@ -15,8 +15,7 @@ extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) KFUNC;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) KFUNC;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) KFUNC;
 
-SEC("struct_ops")
-int cubic_init(u64 *ctx)
+HOOK cubic_init(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 
@@ -25,27 +24,23 @@ int cubic_init(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops")
-int cubic_ssthresh(u64 *ctx)
+HOOK cubic_ssthresh(u64 *ctx)
 {
 	return cubictcp_recalc_ssthresh(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int cubic_undo(u64 *ctx)
+HOOK cubic_undo(u64 *ctx)
 {
 	return tcp_reno_undo_cwnd(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int cubic_event(u64 *ctx)
+HOOK cubic_event(u64 *ctx)
 {
 	cubictcp_cwnd_event(ARGUMENT(ctx, 0, struct sock *), ARGUMENT(ctx, 1, enum tcp_ca_event));
 	return 0;
 }
 
-SEC("struct_ops")
-int cubic_state(u64 *ctx)
+HOOK cubic_state(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	u8 to = ARGUMENT(ctx, 1, u8);
@@ -55,8 +50,7 @@ int cubic_state(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops")
-int cubic_acked(u64 *ctx)
+HOOK cubic_acked(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	const struct ack_sample *sample = ARGUMENT(ctx, 1, const struct ack_sample *);
@@ -68,8 +62,7 @@ int cubic_acked(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops")
-int cubic_avoid(u64 *ctx)
+HOOK cubic_avoid(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	u32 acked = ARGUMENT(ctx, 2, u32);

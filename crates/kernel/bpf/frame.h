@@ -42,12 +42,7 @@ struct state {
 #endif
 };
 
-struct {
-	UINT(type, MAP_TYPE_SK_STORAGE);
-	UINT(map_flags, F_NO_PREALLOC);
-	TYPE(key, int);
-	TYPE(value, struct state);
-} states SEC(".maps");
+STATES(state);
 
 /* An ACK, as a law sees it. Volumes in Q20 segments, but for `acked`. */
 struct ack {
@@ -340,8 +335,7 @@ INLINE void begin_after_losses(struct tcp_sock *tp, struct law *law)
 #endif
 
 #ifndef RECORDS_ONLY
-SEC("struct_ops")
-int law_init(u64 *ctx)
+HOOK law_init(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -369,8 +363,7 @@ int law_init(u64 *ctx)
 }
 
 /* The kernel asks for a threshold when a reduction begins, and says why only after that, by `set_state`. */
-SEC("struct_ops")
-int law_asked(u64 *ctx)
+HOOK law_asked(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -423,8 +416,7 @@ INLINE void bound(struct state *state, const struct tcp_sock *tp)
 }
 #endif
 
-SEC("struct_ops")
-int law_set_state(u64 *ctx)
+HOOK law_set_state(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	u8 to = ARGUMENT(ctx, 1, u8);
@@ -478,8 +470,7 @@ int law_set_state(u64 *ctx)
 }
 
 #if defined(HEEDS_SENDS) || defined(TAKES_PARTS)
-SEC("struct_ops")
-int law_event(u64 *ctx)
+HOOK law_event(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	struct state *state = bpf_sk_storage_get(&states, sk, 0, 0);
@@ -500,8 +491,7 @@ int law_event(u64 *ctx)
 #endif
 
 /* What seemed lost was only late. */
-SEC("struct_ops")
-int law_undo(u64 *ctx)
+HOOK law_undo(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
@@ -547,8 +537,7 @@ INLINE bool is_cwnd_limited(struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
-SEC("struct_ops")
-int law_control(u64 *ctx)
+HOOK law_control(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	int flag = ARGUMENT(ctx, 2, int);
@@ -644,19 +633,22 @@ int law_control(u64 *ctx)
 }
 
 #if defined(HEEDS_SENDS) || defined(TAKES_PARTS)
-#define EVENTS .cwnd_event = (void *)law_event,
+#define HEEDS_EVENTS law_event
 #else
-#define EVENTS
+#define HEEDS_EVENTS 0
 #endif
 
-#define LAW(law_name)										\
-	SEC(".struct_ops.link")									\
-	struct tcp_congestion_ops ack_##law_name = {						\
-		.init = (void *)law_init,							\
-		.ssthresh = (void *)law_asked,							\
-		EVENTS .set_state = (void *)law_set_state,					\
-		.undo_cwnd = (void *)law_undo,							\
-		.cong_control = (void *)law_control,						\
-		.name = "ack_" #law_name,							\
+#ifndef ACKCLOCK_BUILT_IN
+#define LAW(law_name)                                        \
+	SEC(".struct_ops.link")                              \
+	struct tcp_congestion_ops ack_##law_name = {         \
+		.init = (void *)law_init,                    \
+		.ssthresh = (void *)law_asked,               \
+		.cwnd_event = (void *)HEEDS_EVENTS,          \
+		.set_state = (void *)law_set_state,          \
+		.undo_cwnd = (void *)law_undo,               \
+		.cong_control = (void *)law_control,         \
+		.name = "ack_" #law_name,                    \
 	}
+#endif
 #endif

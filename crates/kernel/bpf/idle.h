@@ -21,7 +21,7 @@ struct parts {
 	u32 syn_ssthresh;
 };
 
-const volatile struct parts parts SEC(".rodata.parts") = { KEEPS, 0, AS_THE_KERNEL, 10, 0, 0 };
+SETTING(parts, parts) = { KEEPS, 0, AS_THE_KERNEL, 10, 0, 0 };
 
 /* Samples of pipeACK that are kept: one a round trip, each less than the one before it. */
 #define SAMPLES 64
@@ -136,9 +136,6 @@ INLINE struct proposal cwv_after_burst(struct idle *idle, const struct usage *us
 	return cwv_proposes(idle, usage,
 			    most((window + least(idle->used, window)) / 2, usage->mss));
 }
-
-/* Seen by the verifier by itself, and not once for each path that leads to it. */
-#define ALONE __attribute__((noinline))
 #define SAMPLE(idle, n) ((idle)->samples[((idle)->first + (n)) & (SAMPLES - 1)])
 
 /* A moving maximum: what is at most as large as the new sample goes. */

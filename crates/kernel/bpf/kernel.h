@@ -3,9 +3,14 @@
  * The kernel's structures and helpers, as far as the laws touch them.
  *
  * Each structure has only the fields that are used here, in any order: the loader moves every access to where the
- * field is in the running kernel (CO-RE, by its BTF). No header of a kernel is needed or copied.
+ * field is in the running kernel (CO-RE, by its BTF). No header of a kernel is needed or copied. A law that is a part of
+ * a kernel that we build has that kernel's own (built_in.h).
  */
 #pragma once
+
+#ifdef ACKCLOCK_BUILT_IN
+#include "built_in.h"
+#else
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -16,12 +21,31 @@ typedef signed long long s64;
 typedef _Bool bool;
 
 #define SEC(name) __attribute__((section(name), used))
+/* A hook of the kernel; its arguments come as 64-bit words. */
+#define HOOK SEC("struct_ops") int
+/* Seen by the verifier by itself, and not once for each path that leads to it. */
+#define ALONE __attribute__((noinline))
+/* Numbers that the loader writes before the law is registered. */
+#define SETTING(kind, name) const volatile struct kind name SEC(".rodata." #name)
 #define INLINE static inline __attribute__((always_inline))
 #define KFUNC __attribute__((section(".ksyms")))
 
 /* Maps are declared by their types, which the loader reads. */
 #define UINT(name, value) int (*name)[value]
 #define TYPE(name, value) typeof(value) *name
+/* What is kept of each connection, and the records of all. */
+#define STATES(kind)                           \
+	struct {                               \
+		UINT(type, MAP_TYPE_SK_STORAGE); \
+		UINT(map_flags, F_NO_PREALLOC);  \
+		TYPE(key, int);                \
+		TYPE(value, struct kind);      \
+	} states SEC(".maps")
+#define RECORDS(bytes)                       \
+	struct {                             \
+		UINT(type, MAP_TYPE_RINGBUF); \
+		UINT(max_entries, bytes);    \
+	} records SEC(".maps")
 
 enum { MAP_TYPE_SK_STORAGE = 24, MAP_TYPE_RINGBUF = 27 };
 enum { F_NO_PREALLOC = 1, SK_STORAGE_CREATE = 1 };
@@ -165,3 +189,4 @@ enum { OPEN = 0, DISORDER = 1, CWR = 2, RECOVERY = 3, LOSS = 4 };
 
 /* The helpers for storage and ring buffers are open to programs whose licence a GPL kernel takes. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
+#endif

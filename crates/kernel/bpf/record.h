@@ -93,7 +93,4 @@ struct record {
 _Static_assert(sizeof(struct record) == 136, "src/record.rs reads 136 bytes");
 
 /* Eight megabytes: a minute at 1000 ACKs a second. */
-struct {
-	UINT(type, MAP_TYPE_RINGBUF);
-	UINT(max_entries, 8 << 20);
-} records SEC(".maps");
+RECORDS(8 << 20);

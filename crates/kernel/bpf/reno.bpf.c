@@ -11,34 +11,29 @@ extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) KFUNC;
 extern u32 tcp_reno_ssthresh(struct sock *sk) KFUNC;
 extern u32 tcp_reno_undo_cwnd(struct sock *sk) KFUNC;
 
-SEC("struct_ops")
-int reno_init(u64 *ctx)
+HOOK reno_init(u64 *ctx)
 {
 	begin(ARGUMENT(ctx, 0, struct sock *));
 	return 0;
 }
 
-SEC("struct_ops")
-int reno_ssthresh(u64 *ctx)
+HOOK reno_ssthresh(u64 *ctx)
 {
 	return tcp_reno_ssthresh(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int reno_undo(u64 *ctx)
+HOOK reno_undo(u64 *ctx)
 {
 	return tcp_reno_undo_cwnd(ARGUMENT(ctx, 0, struct sock *));
 }
 
-SEC("struct_ops")
-int reno_state(u64 *ctx)
+HOOK reno_state(u64 *ctx)
 {
 	note_state(ARGUMENT(ctx, 0, struct sock *), ARGUMENT(ctx, 1, u8));
 	return 0;
 }
 
-SEC("struct_ops")
-int reno_acked(u64 *ctx)
+HOOK reno_acked(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	const struct ack_sample *sample = ARGUMENT(ctx, 1, const struct ack_sample *);
@@ -49,8 +44,7 @@ int reno_acked(u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops")
-int reno_avoid(u64 *ctx)
+HOOK reno_avoid(u64 *ctx)
 {
 	struct sock *sk = ARGUMENT(ctx, 0, struct sock *);
 	u32 acked = ARGUMENT(ctx, 2, u32);

@@ -1,12 +1,15 @@
 //! Growth laws of ours inside Linux, as BPF (`struct_ops`), and the records that they leave of each ACK.
 //!
 //! A law is C in `bpf`, compiled with this crate where there is a clang; the same law in Rust, of [`tcp`](ackclock_tcp), is
-//! what it is judged by ([`judge`]). The loader is a feature of this crate (`loader`): without it everything here says why
+//! what it is judged by ([`judge`]). A kernel that `ackclock linux build` made has the same laws as parts of it. The loader is a feature of this crate (`loader`): without it everything here says why
 //! the kernel cannot be given a law, and does nothing.
 
 mod base;
+mod built_in;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod ends;
+mod held;
+mod holding;
 mod judge;
 #[cfg(all(target_os = "linux", feature = "loader"))]
 mod libelf;
@@ -45,8 +48,11 @@ pub use base::record::{Connection, Event, Record, Use};
 pub use base::router_settings::{
     NextHop, Passed, RouterBehaviour, RouterCounts, RouterDecision, RouterLoad, RouterSettings,
 };
+pub use built_in::sources;
 pub use ends::KernelEnds;
 pub use judge::{Judgement, judge};
-pub use loader::{Held, LOOK_EVERY, Loaded, Records, Registered, hold, load, registered, unload};
+pub use held::{Held, LOOK_EVERY, Loaded, Records};
+pub use holding::hold;
+pub use loader::{Registered, load, registered, unload};
 pub use needs::{Finding, examine, needs};
 pub use router::KernelRouter;

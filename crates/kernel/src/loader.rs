@@ -5,20 +5,18 @@ use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
 
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::{
     AsRawLibbpf as _, Link, MapCore as _, MapHandle, MapType, Object, ObjectBuilder, OpenObject,
     PrintLevel, ProgramMut, RingBufferBuilder, set_print,
 };
-use serde::Serialize;
 
 use crate::base::programs::Program;
-use crate::base::record::Record;
+use crate::held::{Held, LOOK_EVERY, Loaded};
 use crate::{Asked, KernelError, Law, Parts, libelf};
 
 pub use crate::registered::{Registered, registered, unload};
@@ -27,27 +25,10 @@ pub use crate::registered::{Registered, registered, unload};
 const LOG: usize = 1 << 16;
 /// `BPF_LOG_STATS`: the verifier's sums, without its path through the program.
 const LOG_SUMS: u32 = 4;
-/// The time after which records are looked for.
-pub const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The congestion controls that the kernel has.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Tries to find a name that no other run has.
 const NAMES: u32 = 64;
-
-/// A law in the kernel.
-#[derive(Clone, Debug, Serialize)]
-pub struct Loaded {
-    /// The name in the kernel.
-    pub name: String,
-    /// The object.
-    pub object: &'static str,
-    /// Its hash.
-    pub hash: String,
-    /// Bytes of the verifier's log, all programs together.
-    pub log_bytes: usize,
-    /// Instructions that the verifier followed, likewise.
-    pub instructions: u64,
-}
 
 /// The reason why nothing can be loaded on this machine.
 pub fn lacks() -> Option<String> {
@@ -299,21 +280,6 @@ fn refusal(name: &str, error: &libbpf_rs::Error) -> KernelError {
     KernelError::Refused { name: name.to_owned(), why: error.to_string() }
 }
 
-/// A law that is loaded for as long as this lives, under a name that no other run has, and its records.
-#[derive(Debug)]
-pub struct Held {
-    loaded: Loaded,
-    /// Dropped before the object: it unregisters the law.
-    link: Option<Link>,
-    _object: Object,
-    over: Arc<AtomicBool>,
-    records: Records,
-    reader: Option<JoinHandle<()>>,
-}
-
-/// The records of a law so far, which a thread adds to.
-pub type Records = Arc<Mutex<Vec<Record>>>;
-
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Loads a law for a run.
@@ -335,76 +301,38 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
             Err(error) if error.kind() == libbpf_rs::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(refusal(&name, &error)),
             Ok(link) => {
-                let over = Arc::new(AtomicBool::new(false));
-                let records = Records::default();
-                let reader = Some(read_records(&object, &over, &records, &name)?);
-                let link = Some(link);
-                return Ok(Held { loaded, link, _object: object, over, records, reader });
+                return held(loaded, object, link);
             }
         }
     }
     Err(KernelError::Loaded(asked.private_name(process)))
 }
 
-/// Reads the records of a law on a thread of its own, until `over`.
-fn read_records(
-    object: &Object,
-    over: &Arc<AtomicBool>,
-    records: &Records,
-    name: &str,
-) -> Result<JoinHandle<()>, KernelError> {
-    let refused = |why: String| KernelError::Refused { name: name.to_owned(), why };
+/// A law that goes with its link, whose records are read from the object's ring.
+fn held(loaded: Loaded, object: Object, link: Link) -> Result<Held, KernelError> {
+    let refused = |why: String| KernelError::Refused { name: loaded.name.clone(), why };
     let map = object.maps().find(|map| map.map_type() == MapType::RingBuf);
     let map = map.ok_or_else(|| refused("the object has no records".to_owned()))?;
     let map = MapHandle::try_from(&map).map_err(|error| refused(error.to_string()))?;
-    let (over, records) = (Arc::clone(over), Arc::clone(records));
-    Ok(thread::spawn(move || {
+    let read = move |is_over: &dyn Fn() -> bool, keep: &dyn Fn(&[u8])| {
         let mut builder = RingBufferBuilder::new();
-        let keep = |bytes: &[u8]| {
-            records.lock().unwrap_or_else(PoisonError::into_inner).extend(Record::read(bytes));
+        let taken = |bytes: &[u8]| {
+            keep(bytes);
             0
         };
-        if builder.add(&map, keep).is_err() {
+        if builder.add(&map, taken).is_err() {
             return;
         }
         if let Ok(ring) = builder.build() {
-            while !over.load(Ordering::Relaxed) {
+            while !is_over() {
                 let _ = ring.consume();
                 thread::sleep(LOOK_EVERY);
             }
             let _ = ring.consume();
         }
-    }))
-}
-
-impl Held {
-    /// The law in the kernel.
-    pub const fn loaded(&self) -> &Loaded {
-        &self.loaded
-    }
-
-    /// Its records, of which the last are some [`LOOK_EVERY`] late.
-    pub fn records(&self) -> Records {
-        Arc::clone(&self.records)
-    }
-
-    /// Removes the law, and gives its records.
-    pub fn finish(mut self) -> Vec<Record> {
-        self.over.store(true, Ordering::Relaxed);
-        let _ = self.reader.take().map(JoinHandle::join);
-        self.link = None;
-        std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
-        self.link = None;
-    }
+    };
+    // The link first: it unregisters the law.
+    Ok(Held::new(loaded, Box::new((link, object)), read))
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use crate::background::{TIDY_UP_WITHIN, Work, in_background};
 use crate::errors::guarded;
 
-/// Do what is asked of laws in the kernel, ``list``, ``load``, ``unload``, ``status``, ``needs`` or ``test``, of those that
-/// are named; return JSON text. A test sends for so many seconds. Raises ``BadInput`` where something is lacking, and then
+/// Do what is asked of laws in the kernel, ``list``, ``load``, ``unload``, ``status``, ``needs``, ``test`` or ``sources``, of
+/// those that are named; return JSON text. A test sends for so many seconds. Raises ``BadInput`` where something is lacking, and then
 /// nothing was changed.
 #[pyfunction]
 #[pyo3(signature = (request, names = Vec::new(), seconds = 3.0))]

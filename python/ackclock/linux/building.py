@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -10,11 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from ackclock import _core
 from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.base.words import number_of
 from ackclock.base.writing import Folder, copy_file, write_file
@@ -107,12 +109,13 @@ def build(wish: Building, progress: Callable[[str], None]) -> tuple[kept.Kept, b
             raise BadInput(f"`{wish.word}`: the distribution has {version}")
         changed, names = patching.apply(_Files(tree), version, wish.hz, _features())
         options = (_HERE / "options.config").read_text(encoding="utf-8")
-        key = kept.key_of(version, wish.hz, options, (*names, *changed.values(), *_own_sources()))
+        own = (*_own_sources(), *_laws(names).values())
+        key = kept.key_of(version, wish.hz, options, (*names, *changed.values(), *own))
         there = [each for each in kept.kernels() if each.manifest.key == key]
         if there:
             return there[0], False
-        for name, text in changed.items():
-            write_file(tree / name, text)
+        for name, text in {**changed, **_laws(names)}.items():
+            write_file(tree / name, text, make_folder=True)
         _configure(tree, options, progress)
         _compile(tree, wish.jobs or len(os.sched_getaffinity(0)), progress)
         progress("stripping")
@@ -160,6 +163,14 @@ def _features() -> frozenset[str]:
 
 def _own_sources() -> list[str]:
     return [(_HERE / name).read_text(encoding="utf-8") for name in ("init.c", "seeded.c")]
+
+
+def _laws(patches: Sequence[str]) -> dict[str, str]:
+    """Return the sources of our laws as parts of the kernel, by their paths; of a kernel before 6.10 none."""
+    if "laws" not in patches:
+        return {}
+    sources: dict[str, str] = json.loads(_core.kernel("sources"))
+    return {f"net/ipv4/ackclock/{name}": text for name, text in sources.items()}
 
 
 def _digest(path: Path) -> str:

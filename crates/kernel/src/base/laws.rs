@@ -35,6 +35,13 @@ impl Law {
         crate::base::programs::hash(self.object)
     }
 }
+
+/// The hash of the sources of the laws as parts of a kernel, likewise.
+pub(crate) fn hash_of_sources() -> String {
+    let text: String = SOURCES.iter().map(|(_, text)| *text).collect();
+    crate::base::programs::hash(text.as_bytes())
+}
+
 /// A law with the numbers in the parentheses of its word.
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -71,7 +78,6 @@ impl Asked {
     }
 
     /// The `n`th name in the kernel of a law that is loaded for one run.
-    #[cfg(all(target_os = "linux", feature = "loader"))]
     pub(crate) fn private_name(&self, n: u32) -> String {
         let number = format!("{:03x}", n & 0xfff);
         let room = LONGEST_NAME - "ack_".len() - number.len();

@@ -17,6 +17,8 @@ pub(crate) use quick_start::quick_start;
 #[cfg(target_os = "linux")]
 pub(crate) use routers::routers;
 
+use std::collections::BTreeMap;
+
 use ackclock_kernel::{Asked, KernelError, Loaded};
 use serde::Serialize;
 
@@ -37,6 +39,8 @@ pub enum KernelRequest {
     Needs,
     /// Loads each of these, or each that there is, sends for so many seconds through it, and removes it.
     Test(Vec<String>, f64),
+    /// The sources of the laws as parts of a kernel that is built: the text of each file by its name.
+    Sources,
 }
 
 impl KernelRequest {
@@ -52,6 +56,7 @@ impl KernelRequest {
             "status" => Self::Status,
             "needs" => Self::Needs,
             "test" => Self::Test(names, seconds),
+            "sources" => Self::Sources,
             other => return Err(BadInput::new(format_args!("unknown request `{other}`"))),
         })
     }
@@ -69,6 +74,7 @@ pub fn kernel(request: &KernelRequest, cancelled: impl Fn() -> bool) -> Result<S
         KernelRequest::Unload(names) => text(&unload_all(names)?),
         KernelRequest::Status => text(&ackclock_kernel::registered().map_err(refused)?),
         KernelRequest::Needs => text(&ackclock_kernel::needs()),
+        KernelRequest::Sources => text(&ackclock_kernel::sources().collect::<BTreeMap<_, _>>()),
         KernelRequest::Test(names, seconds) => {
             text(&trial::try_all(&asked(names)?, *seconds, &cancelled)?)
         }
