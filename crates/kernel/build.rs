@@ -105,9 +105,7 @@ fn sources_of_parts(sources: &Path, laws: &[Law]) -> String {
     let of_build = "concat!(env!(\"OUT_DIR\"), \"/constants.h\")".to_owned();
     let mut files = vec![("constants.h".to_owned(), of_build)];
     let here = |path: String| format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/bpf/{path}\")");
-    files.extend(own().map(|law| {
-        (format!("{}.c", law.name), here(format!("{}.bpf.c", law.name)))
-    }));
+    files.extend(own().map(|law| (format!("{}.c", law.name), here(format!("{}.bpf.c", law.name)))));
     for (folder, ends) in [("", ".h"), ("built_in", "")] {
         let read = fs::read_dir(sources.join(folder)).expect("a folder of sources");
         let names = read.map(|file| file.expect("a source").file_name());

@@ -28,14 +28,18 @@ KCONFIG = (
 OFFSETS = (
     "#ifdef A\n\tDEFINE_LONGS(HOST_FP_SIZE, 2696);\n#else\n\tDEFINE(HOST_FP_SIZE, 1);\n#endif\n"
 )
-TEXTS = {"arch/um/Kconfig": KCONFIG, "arch/x86/um/user-offsets.c": OFFSETS}
+TEXTS = {
+    "arch/um/Kconfig": KCONFIG,
+    "arch/x86/um/user-offsets.c": OFFSETS,
+    "net/ipv4/Makefile": "obj-y := tcp.o\n",
+}
 AMX = frozenset({"sse2", "amx_tile"})
 
 
 def test_the_ticks_of_every_version_are_those_asked_for_and_nothing_else_is_changed() -> None:
     changed, names = patching.apply(TEXTS, "7.2.13", 1000, AMX)
-    assert names == ["hz"]
-    assert list(changed) == ["arch/um/Kconfig"]
+    assert names == ["hz", "laws"]
+    assert changed["net/ipv4/Makefile"] == "obj-y := tcp.o\n\nobj-y += ackclock/\n"
     assert changed["arch/um/Kconfig"] == KCONFIG.replace(
         "config HZ\n\tint\n\tdefault 100", "config HZ\n\tint\n\tdefault 1000"
     )
@@ -44,12 +48,12 @@ def test_the_ticks_of_every_version_are_those_asked_for_and_nothing_else_is_chan
 @pytest.mark.parametrize(
     ("version", "features", "names"),
     [
-        ("6.12.117", AMX, ["hz", "fp-size"]),
+        ("6.12.117", AMX, ["hz", "fp-size", "laws"]),
         ("6.1.170", AMX, ["hz", "fp-size"]),
         # The registers of a processor without AMX fit into 2696 bytes.
-        ("6.12.117", frozenset({"sse2"}), ["hz"]),
+        ("6.12.117", frozenset({"sse2"}), ["hz", "laws"]),
         # From 6.13 on, and before 6.1, it is not known to be wanted.
-        ("6.13", AMX, ["hz"]),
+        ("6.13", AMX, ["hz", "laws"]),
         ("5.10.200", AMX, ["hz"]),
     ],
 )
@@ -75,6 +79,15 @@ def test_every_patch_says_why_and_versions_are_compared_as_numbers() -> None:
     assert all(patch.why.endswith(".") for patch in patching.patches())
     # As texts 6.9 would come behind 6.12.
     assert patching.versions("6.9.1") < patching.versions("6.12") < patching.versions("7.2-rc1")
+
+
+def test_the_laws_of_the_papers_are_a_part_of_kernels_that_have_their_functions() -> None:
+    sources = building.laws_of(["hz", "laws"])
+    assert {"tahoe.c", "compound.c", "ccp.c", "playout.c", "device.c", "constants.h"} <= {
+        name.rpartition("/")[2] for name in sources
+    }
+    assert all(name.startswith("net/ipv4/ackclock/") for name in sources)
+    assert building.laws_of(["hz", "fp-size"]) == {}
 
 
 def test_the_version_is_read_from_the_makefile() -> None:
@@ -216,7 +229,8 @@ def test_a_kernel_that_is_there_is_not_built_again(cache: Path, tmp_path: Path) 
         for name in ("options.config", "init.c", "seeded.c")
     ]
     changed, names = patching.apply(TEXTS, "7.2.13", 250, frozenset())
-    key = kept.key_of("7.2.13", 250, decided[0], (*names, *changed.values(), *decided[1:]))
+    texts = (*changed.values(), *decided[1:], *building.laws_of(names).values())
+    key = kept.key_of("7.2.13", 250, decided[0], (*names, *texts))
     put(replace(manifest(), key=key))
     found, is_new = building.build(building.Building(str(source)), lambda _: None)
     assert (found.folder, is_new) == (cache / key, False)
@@ -429,3 +443,26 @@ def _leads_to(link: Path, folder: Path) -> bool:
         return str(link.readlink()).startswith(str(folder))
     except OSError:
         return False
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("tahoe", "compound", "ccp(1)", "ccpd(1,2000)", "playout"),
+        *("cubic+newcwv", "reno+tsl(3,16)", "vegas+cwv"),
+    ],
+)
+@_in_guest
+def test_a_law_that_is_a_part_of_the_kernel_has_the_window_of_the_law_in_rust(word: str) -> None:
+    if "laws" not in kept.one(None).manifest.patches:
+        pytest.skip(f"{kept.one(None).manifest.key} was built without our laws")
+    table = path(duration="2 s", seed=3)
+    table["flow"][0]["variant"] = word
+    run = ac.run(ac.Scenario.from_dict(table), on="linux")
+    assert run.live is not None
+    (law,) = run.live["kernel_laws"]
+    # Under this profile a law of Linux is in the form that Linux has.
+    assert law["word"].replace("(linux)", "") == word
+    # 2 s of 20 Mbit/s are 3,300 segments, which are acknowledged two at a time at most.
+    assert law["judged_acks"] > 1000
+    assert (law["apart_acks"], law["interrupted"]) == (0, 0)

@@ -50,9 +50,9 @@ pub use base::router_settings::{
 };
 pub use built_in::sources;
 pub use ends::KernelEnds;
-pub use judge::{Judgement, judge};
 pub use held::{Held, LOOK_EVERY, Loaded, Records};
 pub use holding::hold;
+pub use judge::{Judgement, judge};
 pub use loader::{Registered, load, registered, unload};
 pub use needs::{Finding, examine, needs};
 pub use router::KernelRouter;

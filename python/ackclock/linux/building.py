@@ -22,7 +22,7 @@ from ackclock.base.words import number_of
 from ackclock.base.writing import Folder, copy_file, write_file
 from ackclock.linux import kept, patching, sources
 
-__all__ = ["TICKS", "TOOLS", "Building", "build", "missing_tools", "refuse_machine"]
+__all__ = ["TICKS", "TOOLS", "Building", "build", "laws_of", "missing_tools", "refuse_machine"]
 
 #: The programs that a build takes, of which each is a package of the same name but for strip.
 TOOLS = ("gcc", "make", "flex", "bison", "bc", "xz", "tar", "strip")
@@ -109,12 +109,12 @@ def build(wish: Building, progress: Callable[[str], None]) -> tuple[kept.Kept, b
             raise BadInput(f"`{wish.word}`: the distribution has {version}")
         changed, names = patching.apply(_Files(tree), version, wish.hz, _features())
         options = (_HERE / "options.config").read_text(encoding="utf-8")
-        own = (*_own_sources(), *_laws(names).values())
+        own = (*_own_sources(), *laws_of(names).values())
         key = kept.key_of(version, wish.hz, options, (*names, *changed.values(), *own))
         there = [each for each in kept.kernels() if each.manifest.key == key]
         if there:
             return there[0], False
-        for name, text in {**changed, **_laws(names)}.items():
+        for name, text in {**changed, **laws_of(names)}.items():
             write_file(tree / name, text, make_folder=True)
         _configure(tree, options, progress)
         _compile(tree, wish.jobs or len(os.sched_getaffinity(0)), progress)
@@ -165,7 +165,7 @@ def _own_sources() -> list[str]:
     return [(_HERE / name).read_text(encoding="utf-8") for name in ("init.c", "seeded.c")]
 
 
-def _laws(patches: Sequence[str]) -> dict[str, str]:
+def laws_of(patches: Sequence[str]) -> dict[str, str]:
     """Return the sources of our laws as parts of the kernel, by their paths; of a kernel before 6.10 none."""
     if "laws" not in patches:
         return {}

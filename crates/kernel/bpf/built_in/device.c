@@ -229,6 +229,13 @@ static struct registered *read_line(char *line)
 	return new;
 }
 
+/* A file has the device for its data at first. */
+static int device_open(struct inode *inode, struct file *file)
+{
+	file->private_data = NULL;
+	return 0;
+}
+
 static ssize_t device_write(struct file *file, const char __user *from, size_t size, loff_t *at)
 {
 	struct registered *new;
@@ -284,6 +291,7 @@ static int device_release(struct inode *inode, struct file *file)
 }
 
 static const struct file_operations operations = {
+	.open = device_open,
 	.read = device_read,
 	.write = device_write,
 	.release = device_release,
