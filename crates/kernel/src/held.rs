@@ -35,7 +35,7 @@ pub struct Loaded {
 /// A law that is loaded for as long as this lives, under a name that no other run has, and its records.
 pub struct Held {
     loaded: Loaded,
-    /// What the law is gone with.
+    /// The owner of its registration, with which it is gone.
     holder: Option<Box<dyn Any + Send + Sync>>,
     over: Arc<AtomicBool>,
     records: Records,
