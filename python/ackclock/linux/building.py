@@ -166,7 +166,10 @@ def _own_sources() -> list[str]:
 
 
 def laws_of(patches: Sequence[str]) -> dict[str, str]:
-    """Return the sources of our laws as parts of the kernel, by their paths; of a kernel before 6.10 none."""
+    """Return the sources of our laws as parts of the kernel, by their paths.
+
+    A kernel before 6.10, of which the patches have none, gets none.
+    """
     if "laws" not in patches:
         return {}
     sources: dict[str, str] = json.loads(_core.kernel("sources"))
