@@ -3,7 +3,7 @@
 pub(crate) mod kernel_end;
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration as StdDuration;
@@ -292,6 +292,12 @@ impl KernelConnection {
         }
     }
 
+    /// Has the end whose socket is `file` write again: there is room.
+    fn note_room(&mut self, file: Option<RawFd>) {
+        let ends = self.ends.iter_mut().flatten();
+        ends.filter(|end| file.is_some() && end.file() == file).for_each(KernelEnd::note_room);
+    }
+
     /// Ends the connection without a word, so that nothing of it outlives the run.
     fn abandon(&self) {
         self.ends.iter().flatten().for_each(KernelEnd::abandon);
@@ -351,9 +357,9 @@ impl Hosts {
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
-            let ready = (0..owners.len()).filter(|n| poll.is_ready(*n)).map(|n| owners[n]);
-            for connection in ready {
-                connections[connection].due = Instant::START;
+            for (n, owner) in owners.iter().enumerate().filter(|(n, _)| poll.is_ready(*n)) {
+                connections[*owner].due = Instant::START;
+                connections[*owner].note_room(poll.writable(n));
             }
             for connection in connections.iter_mut().filter(|connection| connection.due <= now) {
                 wake_policy.note_activity(now);

@@ -171,6 +171,12 @@ impl Poll {
         self.entries.get(n).is_some_and(|entry| entry.revents != 0)
     }
 
+    /// The `n`th file that was added, if it can be written to or has failed, as [`wait`](Self::wait) found.
+    pub fn writable(&self, n: usize) -> Option<RawFd> {
+        let events = libc::POLLOUT | libc::POLLERR | libc::POLLHUP;
+        self.entries.get(n).filter(|entry| entry.revents & events != 0).map(|entry| entry.fd)
+    }
+
     /// Waits until something can be done with any of the files, but not longer than `most`; says whether
     /// anything but the time ended the wait.
     pub fn wait(&mut self, most: Duration) -> io::Result<bool> {

@@ -38,6 +38,10 @@ pub struct KernelEnd {
     /// Bytes that the application read, and those that wait in the socket.
     taken: u64,
     waiting: u64,
+    /// True if the socket took no more. A program that waits is woken when a third of its buffer is free, and a socket
+    /// takes less before: written to at each chance, it would get single segments, each of which says that no more follows
+    /// (PSH), and be answered by an ACK each.
+    full: bool,
     /// The state of the sending direction: open, or closing, or closed.
     writing: Writing,
     /// The peer's FIN has come, behind all that it sent.
@@ -60,6 +64,7 @@ impl KernelEnd {
             written: 0,
             taken: 0,
             waiting: 0,
+            full: false,
             writing: Writing::On,
             finished: false,
             established: None,
@@ -122,19 +127,29 @@ impl KernelEnd {
 
     fn push(&mut self) -> io::Result<()> {
         let Some(socket) = &mut self.socket else { return Ok(()) };
-        while self.written < self.given {
+        while self.written < self.given && !self.full {
             let chunk = usize::try_from(self.given - self.written).unwrap_or(usize::MAX);
             match socket.write(stream(self.written, chunk)) {
                 Ok(len) => self.written += len as u64,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.full = true,
                 Err(error) => return Err(error),
             }
         }
-        if self.writing == Writing::Closing {
+        if self.writing == Writing::Closing && !self.full {
             self.writing = Writing::Shut;
             sys::finish_writing(socket)?;
         }
         Ok(())
+    }
+
+    /// The file of its socket.
+    pub fn file(&self) -> Option<RawFd> {
+        self.socket.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Has it write again: its socket has room.
+    pub const fn note_room(&mut self) {
+        self.full = false;
     }
 
     /// True if everything that was given, and the FIN, is acknowledged.
