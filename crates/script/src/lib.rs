@@ -54,6 +54,7 @@ mod scan;
 pub mod shell;
 mod stack;
 mod tap;
+mod told;
 
 pub use ast::Script;
 pub use differ::{Fields, at_one_time, differences, first_difference};

@@ -6,21 +6,28 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Mapping
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.base.writing import write_file
-from ackclock.linux import booting
+from ackclock.linux import booting, kept
+from ackclock.linux.building import refuse_machine
 from ackclock.linux.kept import Kept
 
-__all__ = ["Job", "Left", "called"]
+__all__ = ["Job", "Left", "Progress", "beside_each_other", "called", "kernel_of"]
 
 #: The name of a job: a key of the table of :mod:`ackclock.linux.guest`.
-Name = Literal["run"]
+Name = Literal["run", "drill", "answers", "settings"]
+Item = TypeVar("Item")
+Done = TypeVar("Done")
+#: Told a guest's time in seconds; what it raises ends the guest.
+Progress = Callable[[float], None]
 #: The seconds of the guest's clock that a job may take beyond what it is said to take.
 _BEYOND_S = 600
 
@@ -69,10 +76,20 @@ class Left:
     processor_s: float
 
 
+def kernel_of(word: str | None) -> Kept:
+    """Return the kernel that a word means, as :func:`ackclock.linux.kept.one` does.
+
+    Raises
+    ------
+    BadInput
+        There is none, or this machine can boot none.
+    """
+    refuse_machine()
+    return kept.one(word)
+
+
 @contextmanager
-def called(
-    kernel: Kept, job: Job, progress: Callable[[float], None] | None = None
-) -> Generator[Left]:
+def called(kernel: Kept, job: Job, progress: Progress | None = None) -> Generator[Left]:
     """Do a job in a guest, and give what it left; the guest's folder is gone behind the block.
 
     Parameters
@@ -82,7 +99,7 @@ def called(
     job
         The job.
     progress
-        Told the guest's time in seconds since its boot, as it grows.
+        Told the guest's time in seconds since its boot, as it grows; what it raises ends the guest.
 
     Raises
     ------
@@ -105,6 +122,41 @@ def called(
         )
         ended = booting.boot(kernel, wish, folder, progress)
         yield Left(_told(folder, ended), folder, ended.processor_s)
+
+
+def beside_each_other(
+    work: Callable[[Item, Progress], Done],
+    items: Sequence[Item],
+    threads: int | None = None,
+    stopped: threading.Event | None = None,
+) -> list[Done]:
+    """Return what a function with a guest of its own makes of each item, so many at once.
+
+    Parameters
+    ----------
+    work
+        Given an item and what its guest is to tell its time.
+    items
+        The items; the order of what is returned is theirs.
+    threads
+        Guests at once; default: one a core.
+    stopped
+        Ends all guests once it is set.
+    """
+    stopped = stopped or threading.Event()
+
+    def stop(_: float) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        done = [pool.submit(work, item, stop) for item in items]
+        try:
+            return [each.result() for each in done]
+        except BaseException:
+            stopped.set()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def _variables() -> dict[str, str]:

@@ -56,8 +56,23 @@ def _run(folder: Path, scenario: str, **options: Any) -> dict[str, Any]:
     return {"live": run.live, "events": run.clock_events, "scenarios": list(run.scenario_texts)}
 
 
+def _drill(
+    folder: Path, scripts: list[list[str]], how: dict[str, Any], elsewhere: int, *, pcap: bool
+) -> str:
+    """Give scripts to the guest's kernel; their captures lie in the folder."""
+    how["settings"] = [tuple(setting) for setting in how["settings"]]
+    named = [(name, text) for name, text in scripts]
+    place = str(folder / "pcap") if pcap else None
+    return _core.drill(named, how, pcap=place, elsewhere=elsewhere).part()
+
+
+def _answers(_: Path, cases: str) -> str:
+    """Return the answers of the guest's kernel to cases, one behind the other."""
+    return _core.answers(cases)
+
+
 #: The jobs: each has the guest's folder and its options, and returns what JSON can tell.
-_JOBS: dict[str, Callable[..., Any]] = {"run": _run}
+_JOBS: dict[str, Callable[..., Any]] = {"answers": _answers, "drill": _drill, "run": _run}
 
 if __name__ == "__main__":
     main()

@@ -12,8 +12,7 @@ from ackclock import _core
 from ackclock.base.errors import BadInput
 from ackclock.base.shown import seconds_of
 from ackclock.base.writing import Folder, copy_file
-from ackclock.linux import booting, calling, kept
-from ackclock.linux.building import refuse_machine
+from ackclock.linux import booting, calling
 from ackclock.runs.run import TABLES, Run
 
 if TYPE_CHECKING:
@@ -111,11 +110,10 @@ def run_linux(
     """
     from ackclock.runs.api import scenario_text  # noqa: PLC0415 - a run's module, which leads here
 
-    refuse_machine()
     text = scenario_text(scenario)
     if not allow_programs and (asked := _core.programs_asked(text)):
         raise BadInput(f"{asked[0]}; expected allow_programs=True, if the file is to be trusted")
-    kernel = kept.one(linux)
+    kernel = calling.kernel_of(linux)
     table = json.loads(text)
     used_seed = int(table.get("seed", 0)) if seed is None else seed
     options = {
