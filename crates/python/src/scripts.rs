@@ -146,8 +146,7 @@ pub fn judge(
 #[pyfunction]
 #[pyo3(signature = (cases, at_once = None))]
 pub fn answers(py: Python<'_>, cases: String, at_once: Option<usize>) -> PyResult<String> {
-    let job = move |ticket: &Ticket| {
-        ackclock_lab::answers(&cases, at_once, &|| ticket.is_cancelled())
-    };
+    let job =
+        move |ticket: &Ticket| ackclock_lab::answers(&cases, at_once, &|| ticket.is_cancelled());
     in_background(py, Work::default(), job)
 }

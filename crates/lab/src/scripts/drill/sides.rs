@@ -112,7 +112,9 @@ pub(super) fn drill(
     use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
     if on.contains(&On::Linux) && !is_guest() {
-        return Err(SweepError::Machine("the stack linux is a guest's, and this is none".to_owned()));
+        return Err(SweepError::Machine(
+            "the stack linux is a guest's, and this is none".to_owned(),
+        ));
     }
     let several = |(file, text): &(String, String)| {
         if cancelled() {
