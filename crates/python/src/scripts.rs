@@ -50,7 +50,7 @@ impl Drill {
     }
 }
 
-/// How scripts are run: the arguments that several functions share.
+/// The way of running scripts: the arguments that several functions share.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct How {

@@ -59,12 +59,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Left:
-    """What a job left.
+    """The remains of a job.
 
     Attributes
     ----------
     told
-        What its function returned.
+        The answer of its function.
     folder
         The folder that was ``/run/ackclock`` in the guest.
     processor_s

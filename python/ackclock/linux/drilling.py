@@ -45,7 +45,7 @@ def drill(
     scripts
         The scripts.
     how
-        What :func:`ackclock._core.drill` is told; its ``on`` has ``linux``.
+        The ``how`` of :func:`ackclock._core.drill`; its ``on`` has ``linux``.
     threads
         Guests at once; default: one a core.
     pcap

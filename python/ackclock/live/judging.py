@@ -138,7 +138,7 @@ def judge(
         read = judged(grid, random, seed, windows, at_once, kernels)
         found = read.pop("differences")
         files: Sequence[str | None] = [None] * len(found)
-        if folder is not None and out is not None:
+        if folder is not None and out is not None and found:
             files = write_scripts(Path(out), folder, found)
     rows = zip(found, files, strict=True)
     differences = tuple(CaseDifference(**row, file=file) for row, file in rows)

@@ -258,7 +258,7 @@ impl Drilled {
         serde_json::to_string(self).expect("outcomes are JSON")
     }
 
-    /// What [parts](Self::part) of one call left, of the scripts in their order, as one.
+    /// The [parts](Self::part) of one call, of the scripts in their order, as one.
     ///
     /// # Errors
     /// A text that is no part.
