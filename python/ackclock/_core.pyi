@@ -1,6 +1,6 @@
 """The compiled core. Text in, Arrow out: every table implements the Arrow PyCapsule interface."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, final
 
@@ -26,6 +26,7 @@ __all__ = [
     "altman_predict",
     "answer",
     "answer_of",
+    "answers",
     "bench_dumbbell",
     "bench_short",
     "bits_per_second",
@@ -55,6 +56,7 @@ __all__ = [
     "response",
     "rules",
     "schema",
+    "scripts",
     "seconds",
     "senders",
     "share",
@@ -67,6 +69,7 @@ __all__ = [
     "theory",
     "throughput",
     "try_file",
+    "undrilled",
     "variant_name",
     "variant_slug",
     "version",
@@ -139,6 +142,13 @@ class Drill:
 
     def to_json(self) -> str:
         """Return the outcomes as JSON: {passed, failed, notes, scripts}."""
+
+    def part(self) -> str:
+        """Return all of it as JSON that ``joined`` reads."""
+
+    @staticmethod
+    def joined(parts: Sequence[str]) -> Drill:
+        """Return what several calls left, of the scripts in their order, as the outcomes of one."""
 
 @final
 class Place:
@@ -532,27 +542,39 @@ def judge(
     random: int,
     seed: int,
     windows: bool = False,
-    out: str | None = None,
     at_once: int | None = None,
+    kernels: Sequence[tuple[str, Callable[[str], str]]] = ...,
 ) -> str:
-    """Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises OSError."""
+    """Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises OSError.
+
+    ``kernels`` are functions with a name each that take cases as JSON and return their answers as ``answers``
+    does: one stands for this machine's kernel, of two the first for our end point, too.
+    """
+
+def answers(cases: str, at_once: int | None = None) -> str:
+    """Return the answers of the kernel below to cases, as JSON of JSON, so many at once. Raises OSError."""
 
 def drill(
-    paths: Sequence[str],
-    profile: str = "rfc",
-    settings: Sequence[tuple[str, str]] = ...,
-    compare_push: bool = False,
-    strict_end: bool = False,
+    scripts: Sequence[tuple[str, str]],
+    how: Mapping[str, object],
     threads: int | None = None,
-    on: str = "sim",
     pcap: str | None = None,
+    elsewhere: int = 0,
 ) -> Drill:
-    """Run packetdrill scripts against our own end point ("sim"), this machine's kernel ("live"), or both.
+    """Run packetdrill scripts, each a name and a text, against the stacks that ``how`` names.
 
-    Raises BadInput, and OSError where scripts cannot be given to the kernel.
-    A folder among ``paths`` has every ``*.pkt`` of it run. Results are in the order of the paths and
-    of the names in a folder, whatever the number of threads; an interrupt raises KeyboardInterrupt.
+    ``how`` has ``profile``, ``settings``, ``compare_push``, ``strict_end`` and ``on``: "sim", our own end
+    point; "live", this machine's kernel; "linux", that of the guest that this is; or "sim" and a kernel. The
+    first ``elsewhere`` scripts are run by another call.
+    Raises BadInput, and OSError where scripts cannot be given to the kernel. Results are in the order of the
+    scripts, whatever the number of threads; an interrupt raises KeyboardInterrupt.
     """
+
+def scripts(paths: Sequence[str], how: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return the scripts at ``paths`` by name and text: of a folder every ``*.pkt``. Raises BadInput."""
+
+def undrilled(scripts: Sequence[tuple[str, str]], how: Mapping[str, object], message: str) -> Drill:
+    """Return the outcome where no stack could be asked: each of ``scripts`` fails, and ``message`` says why."""
 
 def altman_predict(parameters: str) -> str:
     """Altman et al.'s fluid model: JSON in, JSON out. Raises BadInput."""

@@ -41,8 +41,16 @@ def test_stacks_have_names(tmp_path: Path, ackclock: Callable[..., Answer]) -> N
     assert answer == Answer(
         2,
         "",
-        "ackclock: on: `life` is no stack, expected sim, live or sim,live (did you mean `live`?)\n",
+        "ackclock: on: `life` is no stack, expected sim, live, linux, sim,live or sim,linux (did "
+        "you mean `live`?)\n",
     )
+    answer = ackclock("drill", script(tmp_path, GOOD), "--on", "live,linux")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "`live,linux` has two kernels, expected one" in answer.err
+    for words in (("drill", script(tmp_path, GOOD)), ("judge",)):
+        answer = ackclock(*words, "--linux", "7.2")
+        assert (answer.code, answer.err.count("\n")) == (2, 1)
+        assert "linux: a kernel is named, expected" in answer.err
     with pytest.raises(ac.BadInput, match="random"):
         ac.judge(random=-1)
 

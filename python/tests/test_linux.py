@@ -7,15 +7,26 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 import ackclock as ac
+from ackclock import _core
 from ackclock.base.errors import BadInput, UnfinishedError
-from ackclock.linux import booting, building, kept, patching, running, sources
+from ackclock.linux import (
+    booting,
+    building,
+    calling,
+    drilling,
+    kept,
+    patching,
+    running,
+    sources,
+)
 from ackclock.runs.identity import run_keys
 from ackclock.runs.run import TABLES
 from live_support import path
@@ -436,6 +447,90 @@ def test_sleep_takes_no_time_and_loops_are_ended(tmp_path: Path) -> None:
     with pytest.raises(UnfinishedError, match="it went on for 20 s of the guest's clock"):
         booting.boot(kernel, late, tmp_path / "c")
     assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if _leads_to(it, tmp_path)]
+
+
+#: A handshake and a segment, and a line that is false of the kernel's first segment.
+_SCRIPT = """\
+0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0  bind(3, ..., ...) = 0
++0  listen(3, 1) = 0
++0  < S 0:0(0) win 65535 <mss 1000>
++0  > S. 0:0(0) ack 1 <...>
++.1 < . 1:1(0) ack 1 win 65535
++0  accept(3, ..., ...) = 4
++0  write(4, ..., 1000) = 1000
++0  > P. 1:1001(1000) ack 1
+"""
+
+
+@_in_guest
+def test_a_script_in_a_guest_does_not_know_of_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    # Two guests: one is given 24 scripts.
+    for number in range(26):
+        wrong = _SCRIPT.replace("1:1001(1000)", "1:1000(999)")
+        text = wrong if number % 5 == 0 else _SCRIPT
+        (folder / f"{number:02}.pkt").write_text(text, encoding="utf-8")
+    other = tmp_path / "00.pkt"
+    other.write_text(_SCRIPT, encoding="utf-8")
+    results = [
+        ac.drill([folder, other], on="sim,linux", profile="linux", pcap=tmp_path / name, threads=n)
+        for name, n in (("a", 1), ("b", 2))
+    ]
+    assert results[0].to_dict() == results[1].to_dict()
+    # 26 scripts and one, on two stacks; those with 0, 5, 10, 15, 20 and 25 are wrong on both.
+    assert (results[0].passed, results[0].failed, results[0].again) == (42, 12, 0)
+    assert [script.on for script in results[0].scripts[:2]] == ["sim", "linux"]
+    # The same script leaves the same packets wherever it stands.
+    ours = [script.packets for script in results[0].scripts if script.on == "linux"]
+    assert ours[1] == ours[24] == ours[26]
+    names = [path.name for path in results[0].captures]
+    assert len(set(names)) == len(names) == 54
+    assert {"00-sim.pcapng", "00-linux.pcapng", "00-linux~2.pcapng"} <= set(names)
+    left = [{path.name: path.read_bytes() for path in (tmp_path / x).iterdir()} for x in "ab"]
+    assert left[0] == left[1]
+
+
+@_in_guest
+def test_cases_in_a_guest_have_the_same_answers_each_time(tmp_path: Path) -> None:
+    one, other = (
+        ac.judge(grid=False, random=12, seed=2, on="linux", out=tmp_path / name, at_once=n)
+        for name, n in (("a", 1), ("b", 2))
+    )
+    assert one.cases == 12
+    shown = [[(it.case, it.kind, it.script) for it in each.differences] for each in (one, other)]
+    assert shown[0] == shown[1]
+    assert (one.alike, one.unsteady, one.meant) == (other.alike, other.unsteady, other.meant)
+    for difference in one.differences:
+        assert difference.file is not None
+        assert ac.drill(difference.file, on="linux").passed == 1
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_script_with_which_a_guest_dies_has_failed_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = put(manifest())
+    how = {
+        "profile": "rfc", "settings": [], "compare_push": False, "strict_end": False,
+        "on": "linux",
+    }  # fmt: skip
+    scripts = [(f"{number}.pkt", _SCRIPT) for number in range(5)]
+
+    @contextmanager
+    def called(_: kept.Kept, job: calling.Job, __: object) -> Generator[calling.Left]:
+        given = job.options["scripts"][job.options["elsewhere"] :]
+        if ("3.pkt", _SCRIPT) in given:
+            raise UnfinishedError("the guest computes and its clock stands")
+        passed = _core.drill(given, {**how, "on": "sim"}).part()
+        yield calling.Left(passed, tmp_path, 0.0)
+
+    monkeypatch.setattr(calling, "called", called)
+    read = json.loads(drilling.drill(told, scripts, how).to_json())
+    assert [row["passed"] for row in read["scripts"]] == [True, True, True, False, True]
+    failure = read["scripts"][3]["failure"]["message"]
+    assert failure == "the guest: the guest computes and its clock stands"
 
 
 def _leads_to(link: Path, folder: Path) -> bool:

@@ -48,8 +48,8 @@ pub use run::sweep::{
     CellLimits, Fate, MAX_THREADS, SweepError, canonical, check_runs, simulate_cells,
     simulate_many, simulate_one, simulate_watched, thrown,
 };
-pub use scripts::drill::{Difference, DrillPlan, Drilled, On, drill};
-pub use scripts::duel::{DuelPlan, Dueled, Found, duel};
+pub use scripts::drill::{Difference, DrillPlan, Drilled, On, drill, scripts_of};
+pub use scripts::duel::{DuelPlan, Dueled, Elsewhere, Found, answers, duel};
 
 /// The version of the package.
 pub const fn version() -> &'static str {

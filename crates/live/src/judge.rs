@@ -43,6 +43,19 @@ const DISTURBED: Duration = Duration::from_millis(2);
 /// The real-time priority of the threads of scripts, below that of the readers.
 const SCRIPT_PRIORITY: u8 = 5;
 
+/// In virtual time a script begins at a whole tenth of a second of the clock, whatever ran before it.
+const BEGINS_AT_WHOLE: u64 = 100_000_000;
+
+/// Waits for a moment at which a script or a case may begin. Timers of the kernel's expire at ticks: where it begins among
+/// them decides by how much they are rounded.
+fn begin() {
+    if sys::in_virtual_time() {
+        let now_ns = sys::monotonic_ns();
+        let wait_ns = now_ns.next_multiple_of(BEGINS_AT_WHOLE) - now_ns;
+        std::thread::sleep(std::time::Duration::from_nanos(wait_ns));
+    }
+}
+
 /// Runs a script against this machine's kernel, in a namespace of its own.
 ///
 /// # Errors
@@ -57,6 +70,7 @@ pub fn judge(
             let run = || {
                 let judge = Judge::new()?;
                 sys::request_realtime(SCRIPT_PRIORITY);
+                begin();
                 let mut stack = judge.stack().until_cancelled(cancelled);
                 let (result, trace) = run_watched(script, &mut stack, settings);
                 Ok::<_, LiveError>((result, trace, stack.latest_wake()))
@@ -66,7 +80,7 @@ pub fn judge(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     };
     let (result, trace, late) = once()?;
-    if result.is_ok() || late < DISTURBED || cancelled() {
+    if result.is_ok() || late < DISTURBED || cancelled() || sys::in_virtual_time() {
         return Ok(Judged { result, trace, again: false });
     }
     let (result, trace, _) = once()?;
@@ -89,6 +103,7 @@ pub fn answers(
         loop {
             let n = next.fetch_add(1, Ordering::Relaxed);
             let Some(case) = cases.get(n).filter(|_| !cancelled()) else { return };
+            begin();
             let mut stack = judge.stack().until_cancelled(cancelled);
             let answered = play(case, &mut stack).map(|all| (all, stack.latest_wake()));
             done.lock().unwrap_or_else(PoisonError::into_inner).push((n, answered));

@@ -65,6 +65,7 @@ pub use results::report::{
 };
 #[cfg(target_os = "linux")]
 pub use run::{LiveRun, run};
+pub use sys::in_virtual_time;
 
 /// Reads a file that an earlier run of this user left: a plain file of this user's, of `most` bytes at most. No link
 /// is followed, and no FIFO waited for.

@@ -10,7 +10,7 @@ pub struct Ack {
     /// The acknowledgment number.
     pub number: u32,
     /// The bits ECE and CWR.
-    pub ecn: u8,
+    pub ecn: u16,
     /// The timestamp and its echo.
     pub timestamps: Option<[u32; 2]>,
     /// The blocks of SACK, of which so many are used.
@@ -51,7 +51,7 @@ impl Ack {
     }
 
     /// True if it says nothing but a higher number than `last`, a number and the bits of ECN.
-    pub fn only_advances(&self, (number, ecn): (u32, u8)) -> bool {
+    pub fn only_advances(&self, (number, ecn): (u32, u16)) -> bool {
         self.is_pure && self.blocks == 0 && self.ecn == ecn && is_before(number, self.number)
     }
 

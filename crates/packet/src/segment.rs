@@ -5,7 +5,7 @@ use std::ops::{Add, BitOr, Sub};
 
 use ackclock_units::{Bytes, Mss};
 
-use crate::{CongestionHeader, FastOpen, HEADERS, QuickStart, QuickStartResponse};
+use crate::{AccurateEcn, CongestionHeader, FastOpen, HEADERS, QuickStart, QuickStartResponse};
 
 /// A sequence number: an offset into the stream of one direction, never wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,7 +70,7 @@ impl Range {
 
 /// The control bits of a TCP header (RFC 9293 §3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
 
 impl Flags {
     /// No bit set.
@@ -89,6 +89,8 @@ impl Flags {
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: Self = Self(0x80);
+    /// Accurate ECN (RFC 9768), the bit before those of the byte.
+    pub const AE: Self = Self(0x100);
 
     /// True if every bit of `other` is set.
     pub const fn contains(self, other: Self) -> bool {
@@ -101,8 +103,8 @@ impl Flags {
         Self(self.0 & !other.0)
     }
 
-    /// The byte as it stands in the header.
-    pub const fn bits(self) -> u8 {
+    /// The bits as they stand in the header.
+    pub const fn bits(self) -> u16 {
         self.0
     }
 }
@@ -124,6 +126,7 @@ impl fmt::Display for Flags {
             (Self::ACK, '.'),
             (Self::ECE, 'E'),
             (Self::CWR, 'W'),
+            (Self::AE, 'A'),
         ] {
             if self.contains(bit) {
                 write!(f, "{letter}")?;
@@ -290,6 +293,8 @@ pub struct Options {
     pub congestion: Option<CongestionHeader>,
     /// TCP Fast Open (on a SYN; RFC 7413 §4.1.1).
     pub fast_open: Option<FastOpen>,
+    /// Counters of accurate ECN (RFC 9768 §3.2.3).
+    pub accurate_ecn: Option<AccurateEcn>,
 }
 
 impl Options {
@@ -330,6 +335,9 @@ impl Options {
             len += CongestionHeader::LEN;
         }
         if let Some(option) = &self.fast_open {
+            len += option.padded_len();
+        }
+        if let Some(option) = &self.accurate_ecn {
             len += option.padded_len();
         }
         len

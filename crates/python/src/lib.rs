@@ -51,7 +51,7 @@ mod _core {
     #[pymodule_export]
     use super::run::Run;
     #[pymodule_export]
-    use super::scripts::{Drill, drill, judge};
+    use super::scripts::{Drill, answers, drill, judge, scripts, undrilled};
     #[pymodule_export]
     use super::simulate::{
         check_scenario, load_scenario, read_columns, simulate, simulate_many, simulate_to, theory,

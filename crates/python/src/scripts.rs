@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use ackclock_lab::{DrillPlan, Drilled, DuelPlan, On, Ticket};
+use ackclock_lab::{DrillPlan, Drilled, DuelPlan, Elsewhere, On, Ticket};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::background::{Work, in_background};
@@ -33,55 +34,119 @@ impl Drill {
     fn to_json(&self) -> String {
         self.drilled.to_json()
     }
+
+    /// Return all of it as JSON that ``joined`` reads.
+    fn part(&self) -> String {
+        self.drilled.part()
+    }
+
+    /// Return what several calls left, of the scripts in their order, as the outcomes of one.
+    #[staticmethod]
+    fn joined(parts: Vec<String>) -> PyResult<Self> {
+        let drilled = Drilled::joined(parts);
+        drilled
+            .map(|drilled| Self { drilled })
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
 }
 
-/// Run packetdrill scripts against our own end point (``on="sim"``), this machine's kernel (``"live"``), or both.
-///
-/// Raises ``BadInput``, and ``OSError`` where scripts cannot be given to the kernel.
-/// A folder among ``paths`` has every ``*.pkt`` of it run. Results are in the order of the paths and
-/// of the names in a folder, whatever the number of threads; an interrupt raises ``KeyboardInterrupt``.
-#[pyfunction]
-#[pyo3(signature = (
-    paths, profile = "rfc", settings = Vec::new(), compare_push = false, strict_end = false,
-    threads = None, on = "sim", pcap = None,
-))]
-#[expect(clippy::too_many_arguments, reason = "one a keyword of Python's")]
-pub fn drill(
-    py: Python<'_>,
-    paths: Vec<PathBuf>,
-    profile: &str,
+/// The way of running scripts: the arguments that several functions share.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct How {
+    profile: String,
     settings: Vec<(String, String)>,
     compare_push: bool,
     strict_end: bool,
+    on: String,
+}
+
+impl How {
+    fn plan(self) -> PyResult<DrillPlan> {
+        let on = On::several(&self.on).map_err(|error| sweep_error(&error.into()))?;
+        let Self { profile, settings: overrides, compare_push, strict_end, .. } = self;
+        Ok(DrillPlan { profile, overrides, compare_push, strict_end, on, ..DrillPlan::default() })
+    }
+}
+
+/// Run packetdrill scripts, each a name and a text, against our own end point (``on="sim"``), this machine's kernel
+/// (``"live"``), the kernel of the guest that this is (``"linux"``), or the first and one of the others.
+///
+/// ``how`` has ``profile``, ``settings``, ``compare_push``, ``strict_end`` and ``on``. The first ``elsewhere`` scripts
+/// are run by another call.
+/// Raises ``BadInput``, and ``OSError`` where scripts cannot be given to the kernel.
+/// Results are in the order of the scripts, whatever the number of threads; an interrupt raises ``KeyboardInterrupt``.
+#[pyfunction]
+#[pyo3(signature = (scripts, how, threads = None, pcap = None, elsewhere = 0))]
+pub fn drill(
+    py: Python<'_>,
+    scripts: Vec<(String, String)>,
+    how: How,
     threads: Option<usize>,
-    on: &str,
     pcap: Option<PathBuf>,
+    elsewhere: usize,
 ) -> PyResult<Drill> {
-    let profile = profile.to_owned();
-    let on = On::several(on).map_err(|error| sweep_error(&error.into()))?;
-    let overrides = settings;
     let pcap = opened(py, pcap)?;
     let work = Work::into(pcap.as_ref());
-    let plan = DrillPlan { paths, profile, overrides, compare_push, strict_end, threads, on, pcap };
+    let plan = DrillPlan { texts: scripts, threads, pcap, elsewhere, ..how.plan()? };
     let job = move |ticket: &Ticket| ackclock_lab::drill(&plan, || ticket.is_cancelled());
     in_background(py, work, job).map(|drilled| Drill { drilled })
 }
 
-/// Give cases to our end point and to this machine's kernel; JSON of where they differ. Raises ``OSError``.
+/// Return the scripts at ``paths`` by name and text, once ``how`` is known to be right: of a folder every ``*.pkt``.
+///
+/// Raises ``BadInput``. The order is that of the paths and of the names in a folder.
 #[pyfunction]
-#[pyo3(signature = (grid, random, seed, windows = false, out = None, at_once = None))]
+pub fn scripts(py: Python<'_>, paths: Vec<PathBuf>, how: How) -> PyResult<Vec<(String, String)>> {
+    let plan = DrillPlan { paths, ..how.plan()? };
+    let job = move |ticket: &Ticket| ackclock_lab::scripts_of(&plan, &|| ticket.is_cancelled());
+    in_background(py, Work::default(), job)
+}
+
+/// Return the outcome where no stack could be asked: each of ``scripts`` fails, and ``message`` says why.
+#[pyfunction]
+pub fn undrilled(scripts: Vec<(String, String)>, how: How, message: &str) -> PyResult<Drill> {
+    Ok(Drill { drilled: Drilled::failed(how.plan()?.on, scripts, message) })
+}
+
+/// Give cases to our end point and to this machine's kernel; JSON of where they differ.
+///
+/// ``kernels`` are functions with a name each that take cases as JSON and return their answers as ``answers`` does: one
+/// stands for this machine's kernel, of two the first for our end point, too. Raises ``OSError``.
+#[pyfunction]
+#[pyo3(signature = (grid, random, seed, windows = false, at_once = None, kernels = Vec::new()))]
 pub fn judge(
     py: Python<'_>,
     grid: bool,
     random: u64,
     seed: u64,
     windows: bool,
-    out: Option<PathBuf>,
     at_once: Option<usize>,
+    kernels: Vec<(String, Py<PyAny>)>,
 ) -> PyResult<String> {
-    let out = opened(py, out)?;
-    let work = Work::into(out.as_ref());
-    let plan = DuelPlan { grid, random, seed, windows, out, at_once };
+    let elsewhere = kernels.into_iter().map(|(name, function)| {
+        let ask = move |cases: String| {
+            Python::attach(|py| {
+                let answer = function.call1(py, (cases,));
+                answer.and_then(|answer| answer.extract(py)).map_err(|error| {
+                    let value = error.value(py);
+                    value.str().map_or_else(|_| value.to_string(), |text| text.to_string())
+                })
+            })
+        };
+        Elsewhere { name, ask: Box::new(ask) }
+    });
+    let elsewhere = elsewhere.collect();
+    let plan = DuelPlan { grid, random, seed, windows, at_once, elsewhere };
     let job = move |ticket: &Ticket| ackclock_lab::duel(&plan, &|| ticket.is_cancelled());
-    in_background(py, work, job).map(|dueled| dueled.to_json())
+    in_background(py, Work::default(), job).map(|dueled| dueled.to_json())
+}
+
+/// Return the answers of the kernel below to cases, as JSON of JSON, so many at once. Raises ``OSError``.
+#[pyfunction]
+#[pyo3(signature = (cases, at_once = None))]
+pub fn answers(py: Python<'_>, cases: String, at_once: Option<usize>) -> PyResult<String> {
+    let job =
+        move |ticket: &Ticket| ackclock_lab::answers(&cases, at_once, &|| ticket.is_cancelled());
+    in_background(py, Work::default(), job)
 }

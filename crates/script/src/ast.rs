@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ackclock_packet::{Ecn, Flags};
+use ackclock_packet::{AccurateEcn, Ecn, Flags};
 use ackclock_units::Duration;
 
 use crate::error::Span;
@@ -183,6 +183,8 @@ pub enum TcpOption {
         /// `FOEXP`
         experimental: bool,
     },
+    /// `ECN e1b 1 ceb 0 e0b 1`
+    AccurateEcn(AccurateEcn),
 }
 
 /// A cookie of TCP Fast Open as a script has it.
@@ -195,8 +197,8 @@ pub enum ShownCookie {
 }
 
 impl TcpOption {
-    pub(crate) const WORDS: [&'static str; 9] =
-        ["mss", "wscale", "sackOK", "sack", "TS", "nop", "eol", "FO", "FOEXP"];
+    pub(crate) const WORDS: [&'static str; 10] =
+        ["mss", "wscale", "sackOK", "sack", "TS", "nop", "eol", "FO", "FOEXP", "ECN"];
 }
 
 impl fmt::Display for TcpOption {
@@ -210,6 +212,7 @@ impl fmt::Display for TcpOption {
                 blocks.iter().try_for_each(|(left, right)| write!(f, " {left}:{right}"))
             }
             Self::Timestamps { val, ecr } => write!(f, "TS val {val} ecr {ecr}"),
+            Self::AccurateEcn(option) => option.fmt(f),
             Self::Nop => f.write_str("nop"),
             Self::Eol => f.write_str("eol"),
             Self::FastOpen { cookie, experimental } => {

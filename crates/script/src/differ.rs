@@ -1,6 +1,6 @@
 //! In what two stacks' packets differ.
 
-use ackclock_packet::Flags;
+use ackclock_packet::{AccurateEcn, Flags};
 use ackclock_units::{Duration, Instant};
 
 use crate::ast::{OptionList, Packet, TcpOption};
@@ -41,6 +41,7 @@ pub fn differences(one: &Packet, other: &Packet, fields: Fields) -> Vec<&'static
     note(one.sack != other.sack, "sack");
     note(one.echo.is_some() != other.echo.is_some(), "TS");
     note(one.echo.is_some() && other.echo.is_some() && one.echo != other.echo, "TS ecr");
+    note(one.accurate_ecn != other.accurate_ecn, "AccECN");
     found
 }
 
@@ -52,6 +53,7 @@ struct Found<'a> {
     permitted: bool,
     sack: &'a [(u32, u32)],
     echo: Option<u32>,
+    accurate_ecn: Option<AccurateEcn>,
 }
 
 fn options(list: &OptionList) -> Found<'_> {
@@ -64,6 +66,7 @@ fn options(list: &OptionList) -> Found<'_> {
                 TcpOption::SackPermitted => found.permitted = true,
                 TcpOption::Sack(blocks) => found.sack = blocks,
                 TcpOption::Timestamps { ecr, .. } => found.echo = Some(*ecr),
+                TcpOption::AccurateEcn(option) => found.accurate_ecn = Some(*option),
                 TcpOption::Nop | TcpOption::Eol | TcpOption::FastOpen { .. } => {}
             }
         }

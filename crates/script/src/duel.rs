@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 
 use ackclock_packet::Flags;
 use ackclock_units::{Bytes, Duration, Instant};
+use serde::{Deserialize, Serialize};
 
 use crate::ast::Packet;
 use crate::differ::{Fields, at_one_time, differences};
@@ -24,7 +25,8 @@ pub use grid::{SEGMENTS, STATES, grid};
 pub use random::random;
 
 /// A step of a case.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Step {
     /// This packet comes in.
     Packet(Packet),
@@ -41,16 +43,17 @@ pub enum Step {
 }
 
 /// A step and its moment.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Act {
     /// Since the step before.
+    #[serde(with = "crate::told::nanos")]
     pub after: Duration,
     /// The step.
     pub step: Step,
 }
 
 /// A connection, and what happens to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// The state that the segment meets, or `random`.
     pub state: String,
@@ -63,13 +66,15 @@ pub struct Case {
     /// Steps at the beginning that make the state; shrinking leaves them.
     pub fixed: usize,
     /// The time for which answers are awaited after the last step.
+    #[serde(with = "crate::told::nanos")]
     pub tail: Duration,
 }
 
 /// A packet that went out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// When, since the case began.
+    #[serde(with = "crate::told::moment")]
     pub at: Instant,
     /// The packet, its numbers counted from both SYNs.
     pub packet: Packet,

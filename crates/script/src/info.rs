@@ -93,4 +93,11 @@ fields! {
     reord_seen: "Reorderings seen.",
     rcv_ooopack: "Segments received out of order.",
     snd_wnd: "The peer's window, bytes.",
+    received_ce: "Segments that came with a congestion mark.",
+    delivered_e1_bytes: "Bytes delivered with ECT(1), as accurate ECN tells.",
+    delivered_e0_bytes: "Those with ECT(0).",
+    delivered_ce_bytes: "Those with a congestion mark.",
+    received_e1_bytes: "Bytes that came with ECT(1).",
+    received_e0_bytes: "Those with ECT(0).",
+    received_ce_bytes: "Those with a congestion mark.",
 }

@@ -37,8 +37,8 @@
 //!
 //! # What is not supported
 //!
-//! More than one connection at a time; other protocols than TCP; urgent data, MD5, `AccECN`;
-//! `splice` and `sendfile`, which are read and then refused by name, as are `poll` and `epoll_*` but of a stack that
+//! More than one connection at a time; other protocols than TCP; urgent data, MD5; accurate ECN by our end
+//! point; `splice` and `sendfile`, which are read and then refused by name, as are `poll` and `epoll_*` but of a stack that
 //! carries out system calls.
 
 pub mod assertion;
@@ -54,6 +54,7 @@ mod scan;
 pub mod shell;
 mod stack;
 mod tap;
+mod told;
 
 pub use ast::Script;
 pub use differ::{Fields, at_one_time, differences, first_difference};

@@ -11,6 +11,7 @@ use ackclock_packet::{Flags, IpMeta, Options, Segment, Seq};
 use ackclock_tcp::{Profile, Transmit};
 use ackclock_units::{Duration, Instant};
 use ackclock_wire::Unwrapper;
+use serde::{Deserialize, Serialize};
 
 use crate::assertion::{Program, Variables};
 use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time};
@@ -37,7 +38,7 @@ pub struct Settings {
 }
 
 /// The report of a script that passed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// Packets that came in.
     pub packets_in: usize,
@@ -46,6 +47,7 @@ pub struct Report {
     /// Assertions that held.
     pub assertions: usize,
     /// The virtual time that it took.
+    #[serde(with = "crate::told::nanos")]
     pub took: Duration,
     /// Notes on what the script asked for that has no meaning here, or was not compared; each with
     /// its place.
@@ -53,7 +55,7 @@ pub struct Report {
 }
 
 /// Why a script failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The script.
     pub file: String,
@@ -85,11 +87,12 @@ impl From<ScriptError> for Failure {
 }
 
 /// A packet that went out where the script expected one, or one of the script's that came in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
     /// The event.
     pub span: Span,
     /// When it passed, since the script began.
+    #[serde(with = "crate::told::moment")]
     pub at: Instant,
     /// The packet as it was; segments that follow one another are one packet as in the script.
     pub packet: Packet,
@@ -119,11 +122,13 @@ pub struct OnWire {
 }
 
 /// The packets of a script: as far as they were as it says, and as they passed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
     /// Packets of both directions in the order of the script, each as it was.
     pub packets: Vec<Seen>,
-    /// All segments of both directions, those too that the script did not expect.
+    /// All segments of both directions, those too that the script did not expect. They are
+    /// not told to others.
+    #[serde(skip)]
     pub wire: Vec<OnWire>,
 }
 
@@ -136,7 +141,7 @@ impl Trace {
 }
 
 /// A script's name and what became of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The file's name, as the caller gave it.
     pub file: String,

@@ -167,6 +167,31 @@ proptest! {
     }
 }
 
+#[test]
+fn accurate_ecn_has_letters_a_number_and_an_option() {
+    let packet = |text: &str| match parse("a.pkt", text).unwrap().events.remove(0).action {
+        Action::Packet(packet) => packet.to_string(),
+        other => panic!("{other:?}"),
+    };
+    // ACE is AE, CWR and ECE, the first the highest bit (RFC 9768 figure 2): 5 is AE and ECE.
+    assert_eq!(packet("0 > [ect0] P.5 1:2(1) ack 1"), "> [ect0] P.EA 1:2(1) ack 1");
+    assert_eq!(packet("0 > SEWA 0:0(0)"), "> SEWA 0:0(0)");
+    for options in ["<ECN e1b 1 ceb 0 e0b 1>", "<ECN e0b 5 ceb 2>", "<ECN>"] {
+        assert_eq!(
+            packet(&format!("0 > . 1:1(0) ack 1 {options}")),
+            format!("> . 1:1(0) ack 1 {options}")
+        );
+    }
+    for (options, why) in [
+        ("<ECN e1b 16777216>", "a counter of `ECN` has 24 bits"),
+        ("<ECN e1b 1 e0b 1>", "`,` or `>` in a list of options"),
+        ("<ECN ceb 1>", "`,` or `>` in a list of options"),
+    ] {
+        let error = error(&format!("0 > . 1:1(0) ack 1 {options}"));
+        assert!(error.contains(why), "{error}");
+    }
+}
+
 fn error(text: &str) -> String {
     match drill("a.pkt", text, &Settings::default()).result {
         Ok(_) => String::new(),

@@ -145,6 +145,7 @@ impl Direction {
                 .then_some(Timestamps { value: segment.ts_val, echo: segment.ts_ecr }),
             quick_start: options.quick_start_response,
             fast_open: options.fast_open,
+            accurate_ecn: options.accurate_ecn,
             ..TcpOptions::default()
         };
         for block in options.sack.as_slice() {
@@ -198,6 +199,7 @@ impl Direction {
             quick_start: headers.quick_start,
             quick_start_response: headers.options.quick_start,
             fast_open: headers.options.fast_open,
+            accurate_ecn: headers.options.accurate_ecn,
             ..Options::default()
         };
         for &(left, right) in headers.options.sack.as_slice() {

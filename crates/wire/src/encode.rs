@@ -228,6 +228,7 @@ fn tcp_header(headers: &Headers, options: &[u8]) -> TcpHeader {
         ack: has(Flags::ACK),
         ece: has(Flags::ECE),
         cwr: has(Flags::CWR),
+        ns: has(Flags::AE),
         window_size: headers.window,
         // For the data offset; at most 40 bytes, so they fit.
         options: TcpOptions::try_from_slice(options).unwrap_or_default(),

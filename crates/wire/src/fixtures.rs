@@ -3,7 +3,7 @@
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 use ackclock_packet::{
-    Cookie, Ecn, FastOpen, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate,
+    AccurateEcn, Cookie, Ecn, FastOpen, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate,
     QuickStartResponse,
 };
 use ackclock_units::Mss;
@@ -105,9 +105,19 @@ pub fn all_options() -> impl Strategy<Value = TcpOptions> {
         option::of(any::<(u32, u32)>()),
         option::of(responses()),
         option::of((vec(any::<u8>(), 0..=17), any::<bool>())),
+        option::of((any::<bool>(), vec(0_u32..1 << 24, 0..=3))),
     )
         .prop_map(
-            |(mss, window_scale, sack_permitted, blocks, timestamps, quick_start, cookie)| {
+            |(
+                mss,
+                window_scale,
+                sack_permitted,
+                blocks,
+                timestamps,
+                quick_start,
+                cookie,
+                accurate,
+            )| {
                 let mut sack = SackEdges::default();
                 for (left, right) in blocks {
                     sack.push(left, right);
@@ -123,6 +133,8 @@ pub fn all_options() -> impl Strategy<Value = TcpOptions> {
                         cookie: Cookie::new(&bytes),
                         experimental,
                     }),
+                    accurate_ecn: accurate
+                        .and_then(|(first, counters)| AccurateEcn::new(first, &counters)),
                 }
             },
         )
@@ -155,5 +167,5 @@ pub fn headers() -> impl Strategy<Value = Headers> {
     )
 }
 
-const ALL_FLAGS: [Flags; 7] =
-    [Flags::FIN, Flags::SYN, Flags::RST, Flags::PSH, Flags::ACK, Flags::ECE, Flags::CWR];
+const ALL_FLAGS: [Flags; 8] =
+    [Flags::FIN, Flags::SYN, Flags::RST, Flags::PSH, Flags::ACK, Flags::ECE, Flags::CWR, Flags::AE];

@@ -1,7 +1,7 @@
 //! The entry of a fuzzer, and its first inputs.
 
 use ackclock_packet::{
-    Cookie, Ecn, FastOpen, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate,
+    AccurateEcn, Cookie, Ecn, FastOpen, Flags, IpMeta, QuickStart, QuickStartNonce, QuickStartRate,
     QuickStartResponse,
 };
 use ackclock_units::Mss;
@@ -74,7 +74,7 @@ pub fn fuzz_packet(random: &mut Stream) -> Vec<u8> {
         window: bits(random),
         options: match options.len() {
             0..=40 => options,
-            // Without either the others take 28 at most.
+            // Without either the others take 40 at most.
             _ => TcpOptions { sack: SackEdges::default(), fast_open: None, ..options },
         },
     };
@@ -123,12 +123,18 @@ fn options(random: &mut Stream) -> TcpOptions {
             nonce: QuickStartNonce::new(bits(random)),
         }),
         fast_open: coin(random).then(|| fast_open(random)),
+        accurate_ecn: if coin(random) { accurate_ecn(random) } else { None },
     }
 }
 
 fn fast_open(random: &mut Stream) -> FastOpen {
     let cookie: [u8; 16] = core::array::from_fn(|_| bits(random));
     FastOpen { cookie: Cookie::new(&cookie[..below(random, 17)]), experimental: coin(random) }
+}
+
+fn accurate_ecn(random: &mut Stream) -> Option<AccurateEcn> {
+    let counters: [u32; 3] = core::array::from_fn(|_| bits::<u32>(random) >> 8);
+    AccurateEcn::new(coin(random), &counters[..below(random, 4)])
 }
 
 fn rate(random: &mut Stream) -> QuickStartRate {
@@ -150,8 +156,8 @@ fn bits<T: TryFrom<u64>>(random: &mut Stream) -> T {
     T::try_from(random.next_u64() >> shift).ok().expect("so many bits fit")
 }
 
-const ALL_FLAGS: [Flags; 7] =
-    [Flags::FIN, Flags::SYN, Flags::RST, Flags::PSH, Flags::ACK, Flags::ECE, Flags::CWR];
+const ALL_FLAGS: [Flags; 8] =
+    [Flags::FIN, Flags::SYN, Flags::RST, Flags::PSH, Flags::ACK, Flags::ECE, Flags::CWR, Flags::AE];
 
 #[cfg(test)]
 mod tests;

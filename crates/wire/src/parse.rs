@@ -244,6 +244,7 @@ fn flags(header: &TcpHeaderSlice<'_>) -> Flags {
         (header.ack(), Flags::ACK),
         (header.ece(), Flags::ECE),
         (header.cwr(), Flags::CWR),
+        (header.ns(), Flags::AE),
     ]
     .iter()
     .fold(Flags::NONE, |flags, &(set, flag)| if set { flags | flag } else { flags })

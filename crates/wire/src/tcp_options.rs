@@ -1,6 +1,6 @@
-//! TCP options (RFC 9293 §3.2, RFC 2018, RFC 7323, RFC 4782 §4.2, RFC 7413 §4.1.1).
+//! TCP options (RFC 9293 §3.2, RFC 2018, RFC 7323, RFC 4782 §4.2, RFC 7413 §4.1.1, RFC 9768 §3.2.3).
 
-use ackclock_packet::{Cookie, FastOpen, QuickStartResponse};
+use ackclock_packet::{AccurateEcn, Cookie, FastOpen, QuickStartResponse};
 use ackclock_units::Mss;
 
 use crate::error::{EncodeError, Layer, ParseError};
@@ -55,6 +55,8 @@ pub struct TcpOptions {
     pub quick_start: Option<QuickStartResponse>,
     /// Fast Open, kind 34 (RFC 7413 §4.1.1), or kind 254 with 0xF989 for experiments.
     pub fast_open: Option<FastOpen>,
+    /// Accurate ECN, kinds 172 and 174 (RFC 9768 §3.2.3).
+    pub accurate_ecn: Option<AccurateEcn>,
 }
 
 impl TcpOptions {
@@ -65,6 +67,7 @@ impl TcpOptions {
         let sack = self.sack.as_slice().len();
         let timestamps = self.timestamps.is_some();
         let fast_open = self.fast_open.map_or(0, |option| usize::from(option.padded_len()));
+        let accurate = self.accurate_ecn.map_or(0, |option| usize::from(option.padded_len()));
         [
             (self.mss.is_some(), 4),
             (timestamps, 12),
@@ -72,6 +75,7 @@ impl TcpOptions {
             (self.window_scale.is_some(), 4),
             (self.quick_start.is_some(), 8),
             (self.fast_open.is_some(), fast_open),
+            (self.accurate_ecn.is_some(), accurate),
             (sack > 0, 4 + 8 * sack),
         ]
         .iter()
@@ -133,6 +137,14 @@ impl TcpOptions {
                 cursor.put(&[FAST_OPEN, option.len()]);
             }
             cursor.put(option.cookie.as_ref().map_or(&[], Cookie::as_slice));
+            cursor.put(&[NOP; 3][..usize::from(option.padded_len() - option.len())]);
+        }
+        if let Some(option) = self.accurate_ecn {
+            let kind = if option.ect1_first { ACCURATE_ECN_1 } else { ACCURATE_ECN_0 };
+            cursor.put(&[kind, option.len()]);
+            for counter in option.counters() {
+                cursor.put(&counter.to_be_bytes()[1..]);
+            }
             cursor.put(&[NOP; 3][..usize::from(option.padded_len() - option.len())]);
         }
         debug_assert_eq!(cursor.len, len, "the length said is the length written");
@@ -231,6 +243,19 @@ impl TcpOptions {
                 Some(cookie) => self.read_fast_open(cookie, true, offset),
                 None => Ok(()),
             },
+            ACCURATE_ECN_0 | ACCURATE_ECN_1 => {
+                let (counters, odd) = value.as_chunks::<3>();
+                let mut numbers = [0; 3];
+                for (number, &[a, b, c]) in numbers.iter_mut().zip(counters) {
+                    *number = u32::from_be_bytes([0, a, b, c]);
+                }
+                // An option of another length is ignored.
+                let numbers = numbers.get(..counters.len()).filter(|_| odd.is_empty());
+                match numbers.and_then(|it| AccurateEcn::new(kind == ACCURATE_ECN_1, it)) {
+                    Some(option) => keep(&mut self.accurate_ecn, Some(option), layer, kind, offset),
+                    None => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }
@@ -276,6 +301,8 @@ const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const QUICK_START_RESPONSE: u8 = 27;
 const FAST_OPEN: u8 = 34;
+const ACCURATE_ECN_0: u8 = 172;
+const ACCURATE_ECN_1: u8 = 174;
 /// For experiments, told apart by two bytes that follow (RFC 6994), and those of Fast Open.
 const EXPERIMENT: u8 = 254;
 const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];

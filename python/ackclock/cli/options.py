@@ -53,6 +53,16 @@ Laws = Annotated[
     ),
 ]
 
+LinuxKernel = Annotated[
+    str | None,
+    typer.Option(
+        "--linux",
+        metavar="KERNEL",
+        help="The kernel of --on linux: a key of `ackclock linux list`, 7.2, or '7.2, hz 1000'. "
+        "Default: the newest.",
+    ),
+]
+
 
 def load_laws(laws: Sequence[str] | None) -> None:
     """Load the laws that the command line names, and say so."""

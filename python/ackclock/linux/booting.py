@@ -142,7 +142,7 @@ def boot(
         A folder of this run alone; the program finds it as ``/run/ackclock``, and leaves there
         ``stdout`` and ``stderr``.
     progress
-        Told the guest's time in seconds as it grows.
+        Told the guest's time in seconds, several times a second; what it raises ends the guest.
 
     Raises
     ------
@@ -196,10 +196,10 @@ def _watch(
     while not _ended(guest, _LOOK_S):
         used = _processor_s(guest.pid)
         beat = _beat(folder)
+        if progress is not None:
+            progress(max(beat, reached))
         if beat > reached:
             reached, at_s = beat, used
-            if progress is not None:
-                progress(reached)
         elif used - at_s > wish.bound_s:
             raise UnfinishedError(
                 f"the guest computes and its clock stands at {reached:.1f} s since its boot: it was"

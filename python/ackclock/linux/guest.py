@@ -1,4 +1,4 @@
-"""The program inside a guest: one live run, whose tables and report go into the run's folder."""
+"""The program inside a guest: it does one job of its table, and leaves what came of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +18,19 @@ from ackclock.runs.run import Run
 
 __all__ = ["main"]
 
-#: The seconds since the guest's boot at which a run begins.
+#: The seconds since the guest's boot at which a job begins.
 BEGINNING_S = 2
 _PR_SET_TIMERSLACK = 29
 _ABSOLUTE = 1
 
 
 def main(folder: Path = Path(INSIDE)) -> None:
-    """Run the scenario of a folder, and leave its tables there, or the line of its refusal."""
-    options = json.loads((folder / "options.json").read_text(encoding="utf-8"))
+    """Do the job of a folder, and leave there what it tells, or the line of its refusal."""
+    asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
     _wait_for_beginning()
     try:
-        run = _lived(folder, **options)
-        run.write(folder / "tables")
-        told = {
-            "live": run.live,
-            "events": run.clock_events,
-            "scenarios": list(run.scenario_texts),
-        }
-    except BadInput as error:
+        told = {"told": _JOBS[asked["job"]](folder, **asked["options"])}
+    except (BadInput, OSError) as error:
         told = {"refused": str(error)}
     write_file(folder / "told.json", json.dumps(told))
 
@@ -53,14 +48,31 @@ def _wait_for_beginning() -> None:
     libc.prctl(_PR_SET_TIMERSLACK, 0, 0, 0, 0)
 
 
-def _lived(folder: Path, **options: Any) -> Run:
-    text = (folder / "scenario.json").read_text(encoding="utf-8")
+def _run(folder: Path, scenario: str, **options: Any) -> dict[str, Any]:
+    """Run a scenario as a live run does, and leave its tables in the folder."""
     ours = [sys.executable, "-P", "-m", "ackclock.cli"]
-    try:
-        return Run(_core.live(text, ackclock=ours, **options))
-    except OSError as error:
-        raise BadInput(str(error)) from None
+    run = Run(_core.live(scenario, ackclock=ours, **options))
+    run.write(folder / "tables")
+    return {"live": run.live, "events": run.clock_events, "scenarios": list(run.scenario_texts)}
 
+
+def _drill(
+    folder: Path, scripts: list[list[str]], how: dict[str, Any], elsewhere: int, *, pcap: bool
+) -> str:
+    """Give scripts to the guest's kernel; their captures lie in the folder."""
+    how["settings"] = [tuple(setting) for setting in how["settings"]]
+    named = [(name, text) for name, text in scripts]
+    place = str(folder / "pcap") if pcap else None
+    return _core.drill(named, how, pcap=place, elsewhere=elsewhere).part()
+
+
+def _answers(_: Path, cases: str) -> str:
+    """Return the answers of the guest's kernel to cases, one behind the other."""
+    return _core.answers(cases)
+
+
+#: The jobs: each has the guest's folder and its options, and returns what JSON can tell.
+_JOBS: dict[str, Callable[..., Any]] = {"answers": _answers, "drill": _drill, "run": _run}
 
 if __name__ == "__main__":
     main()

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
-from ackclock.base.errors import BadInput, UnfinishedError
+from ackclock.base.errors import BadInput
 from ackclock.base.shown import seconds_of
-from ackclock.base.writing import Folder, copy_file, write_file
-from ackclock.linux import booting, kept
-from ackclock.linux.building import refuse_machine
+from ackclock.base.writing import Folder, copy_file
+from ackclock.linux import booting, calling
 from ackclock.runs.run import TABLES, Run
 
 if TYPE_CHECKING:
@@ -23,9 +20,6 @@ if TYPE_CHECKING:
     from ackclock.scenario.scenario import Scenario
 
 __all__ = ["LinuxRun", "run_linux"]
-
-#: The seconds of the guest's clock that a run may take beyond its duration, for its begin and end.
-_BEYOND_S = 600
 
 
 class _Core:
@@ -116,69 +110,34 @@ def run_linux(
     """
     from ackclock.runs.api import scenario_text  # noqa: PLC0415 - a run's module, which leads here
 
-    refuse_machine()
     text = scenario_text(scenario)
     if not allow_programs and (asked := _core.programs_asked(text)):
         raise BadInput(f"{asked[0]}; expected allow_programs=True, if the file is to be trusted")
-    kernel = kept.one(linux)
+    kernel = calling.kernel_of(linux)
     table = json.loads(text)
     used_seed = int(table.get("seed", 0)) if seed is None else seed
     options = {
-        "seed": seed, "ports": ports, "sender": sender, "receiver": receiver, "routers": routers,
+        "scenario": text, "seed": seed, "ports": ports,
+        "sender": sender, "receiver": receiver, "routers": routers,
         "records": records, "allow_programs": allow_programs, "as_root": as_root,
         "pcap": None if pcap is None else f"{booting.INSIDE}/pcap",
         "programs": None if programs is None else f"{booting.INSIDE}/programs",
         "linux": json.dumps({**kernel.about(), "seed": used_seed % 2**64}),
     }  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="ackclock-", ignore_cleanup_errors=True) as name:
-        folder = Path(name).resolve()
-        write_file(folder / "scenario.json", text)
-        write_file(folder / "options.json", json.dumps(options))
-        wish = booting.Boot(
-            arguments=[sys.executable, "-P", "-m", "ackclock.linux.guest"],
-            variables=_variables(),
-            folder=str(Path.cwd()),
-            seed=used_seed % 2**64,
-            limit_s=int(seconds_of(table["duration"])) + _BEYOND_S,
-            ipv6='"ipv6"' in text,
-        )
-        ended = booting.boot(kernel, wish, folder, progress)
-        told = _told(folder, ended)
-        run = LinuxRun(core := _Core(folder / "tables", told))  # type: ignore[arg-type]
-        if pcap is not None:
-            core.captures = _copied(folder / "pcap", Path(pcap))
-        if programs is not None and (folder / "programs").is_dir():
-            _copied(folder / "programs", Path(programs))
-    return run
-
-
-def _variables() -> dict[str, str]:
-    """Return the environment of the program in the guest: what finds Python and the package."""
-    names = (
-        "PATH",
-        "VIRTUAL_ENV",
-        "PYTHONPATH",
-        "LANG",
-        "LC_ALL",
-        "LD_LIBRARY_PATH",
-        "SUDO_UID",
-        "SUDO_GID",
+    job = calling.Job(
+        name="run",
+        options=options,
+        seed=used_seed % 2**64,
+        lasts_s=int(seconds_of(table["duration"])),
+        ipv6='"ipv6"' in text,
     )
-    found = {name: os.environ[name] for name in names if name in os.environ}
-    return {"HOME": booting.INSIDE, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", **found}
-
-
-def _told(folder: Path, ended: booting.Ended) -> dict[str, Any]:
-    """Return what the guest's program left of a run, or raise what it refused with."""
-    try:
-        told: dict[str, Any] = json.loads((folder / "told.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        stderr = (folder / "stderr").read_text(encoding="utf-8", errors="replace").splitlines()
-        last = stderr[-1] if stderr else "no word"
-        raise UnfinishedError(f"the guest's program ended with code {ended.code}: {last}") from None
-    if "refused" in told:
-        raise BadInput(told["refused"])
-    return told
+    with calling.called(kernel, job, progress) as left:
+        run = LinuxRun(core := _Core(left.folder / "tables", left.told))  # type: ignore[arg-type]
+        if pcap is not None:
+            core.captures = _copied(left.folder / "pcap", Path(pcap))
+        if programs is not None and (left.folder / "programs").is_dir():
+            _copied(left.folder / "programs", Path(programs))
+    return run
 
 
 def _copied(below: Path, to: Path) -> list[Path]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ackclock import _core
-from ackclock.base.errors import UnfinishedError
+from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.base.threads import expect_threads
 from ackclock.base.words import Profile
+from ackclock.base.writing import Folder
+from ackclock.linux import calling, drilling
 
 __all__ = ["Drill", "ScriptDifference", "ScriptFailure", "ScriptOutcome", "ScriptReport", "drill"]
 
@@ -73,7 +76,8 @@ class ScriptOutcome:
     file
         Its path.
     on
-        The stack: ``"sim"``, our own end point, or ``"live"``, this machine's kernel.
+        The stack: ``"sim"``, our own end point; ``"live"``, this machine's kernel; or ``"linux"``,
+        one in virtual time.
     failure
         Why it failed, if it did.
     report
@@ -106,7 +110,8 @@ class ScriptDifference:
     what
         The fields.
     sim, live
-        Both packets with their times, in packetdrill's notation, or why there is none.
+        Both packets with their times, in packetdrill's notation, or why there is none; ``live`` is
+        the kernel's, in virtual time, too.
     """
 
     file: str
@@ -208,13 +213,15 @@ def drill(
     strict_end: bool = False,
     threads: int | None = None,
     on: str = "sim",
+    linux: str | None = None,
     pcap: str | os.PathLike[str] | None = None,
 ) -> Drill:
-    """Run packetdrill scripts against the laboratory's own end point, or this machine's kernel.
+    """Run packetdrill scripts against the laboratory's own end point, or against a kernel.
 
-    Our own end point runs in virtual time, the kernel in real time: each script has a network
-    namespace with a TUN device of its own, which are gone with it, and the machine's own settings
-    stay as they are. That needs root.
+    Our own end point runs in virtual time, this machine's kernel in real time: each script has a
+    network namespace with a TUN device of its own, which are gone with it, and the machine's own
+    settings stay as they are. That needs root. A kernel that ``ackclock linux build`` has left runs
+    in virtual time and needs nobody's rights.
     Nothing of a script is executed by a shell or by Python. Other Python threads go on meanwhile.
 
     Parameters
@@ -230,9 +237,14 @@ def drill(
     strict_end
         True if a packet that is left over at the end of a script is a failure.
     threads
-        The number of scripts at once; default: one a core, or 16 on the kernel.
+        The number of scripts at once; default: one a core, or 16 on this machine's kernel. On
+        ``"linux"`` the number of guests.
     on
-        The stack: ``"sim"``, ``"live"``, or ``"sim,live"`` for both, which are then compared.
+        The stack: ``"sim"``, ``"live"`` or ``"linux"``; ``"sim,live"`` and ``"sim,linux"`` are two,
+        which are then compared.
+    linux
+        The kernel of ``"linux"``: its key, its version such as ``"7.2"``, or ``"7.2, hz 1000"``;
+        default: the newest.
     pcap
         A folder for packet captures, ``<script>.pcapng``, with the numbers of the script.
 
@@ -244,27 +256,46 @@ def drill(
     Raises
     ------
     BadInput
-        A profile or a setting that is none, or a path at which there is no script.
+        A profile, a setting or a kernel that is none, or a path at which there is no script.
     UnfinishedError
         Scripts cannot be given to the kernel here: no root, no TUN device, no Linux.
     """
     expect_threads(threads)
     several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    how: dict[str, object] = {
+        "profile": profile,
+        # `True` is the setting 1.
+        "settings": [
+            (name, value if isinstance(value, str) else str(int(value)))
+            for name, value in (settings or {}).items()
+        ],
+        "compare_push": compare_push,
+        "strict_end": strict_end,
+        "on": on,
+    }
+    scripts = _core.scripts([os.fspath(path) for path in several], how)
+    folder = None if pcap is None else os.fspath(pcap)
+    if is_linux(on, linux):
+        with Folder(folder) if folder is not None else nullcontext():
+            return Drill(
+                drilling.drill(calling.kernel_of(linux), scripts, how, threads=threads, pcap=folder)
+            )
     try:
-        core = _core.drill(
-            [os.fspath(path) for path in several],
-            profile,
-            # `True` is the setting 1.
-            [
-                (name, value if isinstance(value, str) else str(int(value)))
-                for name, value in (settings or {}).items()
-            ],
-            compare_push,
-            strict_end,
-            threads,
-            on,
-            None if pcap is None else os.fspath(pcap),
-        )
+        return Drill(_core.drill(scripts, how, threads, folder))
     except OSError as error:
         raise UnfinishedError(str(error)) from None
-    return Drill(core)
+
+
+def is_linux(on: str, linux: str | None) -> bool:
+    """Return whether a kernel in virtual time is among the stacks.
+
+    Raises
+    ------
+    BadInput
+        One is named, and not asked.
+    """
+    if "linux" in (word.strip() for word in on.split(",")):
+        return True
+    if linux is not None:
+        raise BadInput("linux: a kernel is named, expected `linux` among the stacks")
+    return False

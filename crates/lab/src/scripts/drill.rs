@@ -12,7 +12,7 @@ use ackclock_laws::Profile;
 use ackclock_script::{Comments, EndpointStack, Meaning, Outcome, Settings, Span, Stack};
 use ackclock_writer::Place;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub use sides::{Difference, On};
 
 use crate::run::sweep::{SweepError, panic_message, pool};
@@ -23,6 +23,8 @@ use ackclock_input::{BadInput, Fault, did_you_mean, printable, problem, read};
 pub struct DrillPlan {
     /// Scripts, and folders that are searched for `*.pkt`, those inside them too.
     pub paths: Vec<PathBuf>,
+    /// Scripts by name and text, in place of [`paths`](Self::paths).
+    pub texts: Vec<(String, String)>,
     /// The profile that decides where a script says nothing: `rfc`, `linux` or `ns2`.
     pub profile: String,
     /// Settings by name and value that come after a script's own; `net.ipv4.` in front is left out.
@@ -37,10 +39,13 @@ pub struct DrillPlan {
     pub on: Vec<On>,
     /// The folder for packet captures, one a script and stack, if there are to be any.
     pub pcap: Option<Place>,
+    /// The number of scripts at the beginning of [`texts`](Self::texts) that another call runs: here they have but taken
+    /// the names of captures.
+    pub elsewhere: usize,
 }
 
 /// The outcomes of scripts.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drilled {
     /// In the order of the paths; of a folder, in the order of the names. With several stacks, one a stack.
     pub outcomes: Vec<Outcome>,
@@ -59,6 +64,32 @@ pub struct Drilled {
 
 const A_SCRIPT: &str = "expected a packetdrill script or a folder of such (*.pkt)";
 
+/// The scripts of a plan by name and text, once everything that all of them share is known to be right.
+///
+/// # Errors
+/// A profile or a setting that is none, a path at which there is no script, a file that cannot be
+/// read as text; a cancellation.
+pub fn scripts_of(
+    plan: &DrillPlan,
+    cancelled: &impl Fn() -> bool,
+) -> Result<Vec<(String, String)>, SweepError> {
+    settings(plan)?;
+    if !plan.texts.is_empty() {
+        return Ok(plan.texts.clone());
+    }
+    let mut files = Vec::new();
+    for path in find(&plan.paths, cancelled)? {
+        if cancelled() {
+            return Err(SweepError::Cancelled);
+        }
+        let name = path.display().to_string();
+        let text =
+            read(&path, A_SCRIPT).map_err(|fault| BadInput::in_file(&name, fault.line, &fault))?;
+        files.push((name, text));
+    }
+    Ok(files)
+}
+
 /// Runs scripts against our own end point, against this machine's kernel, or against both.
 ///
 /// Everything is read before anything is run. A script that makes the end point panic has failed,
@@ -69,34 +100,19 @@ const A_SCRIPT: &str = "expected a packetdrill script or a folder of such (*.pkt
 /// read as text, a number of threads that cannot be had; a cancellation.
 pub fn drill(plan: &DrillPlan, cancelled: impl Fn() -> bool + Sync) -> Result<Drilled, SweepError> {
     let (settings, notes) = settings(plan)?;
-    let mut files = Vec::new();
-    for path in find(&plan.paths, &cancelled)? {
-        if cancelled() {
-            return Err(SweepError::Cancelled);
-        }
-        let name = path.display().to_string();
-        let text =
-            read(&path, A_SCRIPT).map_err(|fault| BadInput::in_file(&name, fault.line, &fault))?;
-        files.push((name, text));
-    }
+    let files = scripts_of(plan, &cancelled)?;
+    let (elsewhere, files) = files.split_at(plan.elsewhere.min(files.len()));
     let on = if plan.on.is_empty() { vec![On::Sim] } else { plan.on.clone() };
     let mut drilled = if on == [On::Sim] {
         let run = |file: &str, text: &str| ackclock_script::drill(file, text, &settings);
-        let outcomes = each(&files, plan.threads, &cancelled, run)?;
-        Drilled {
-            outcomes,
-            on,
-            differences: Vec::new(),
-            again: 0,
-            notes: Vec::new(),
-            captures: Vec::new(),
-        }
+        let outcomes = each(files, plan.threads, &cancelled, run)?;
+        Drilled { outcomes, on, ..Drilled::default() }
     } else {
-        sides::drill(&files, &on, plan.threads, &settings, &cancelled)?
+        sides::drill(files, &on, plan.threads, &settings, &cancelled)?
     };
     drilled.notes = notes;
     if let Some(place) = &plan.pcap {
-        drilled.captures = captures::write(place, &drilled)?;
+        drilled.captures = captures::write(place, &drilled, elsewhere)?;
     }
     Ok(drilled)
 }
@@ -234,6 +250,43 @@ impl Drilled {
         self.on[n % self.on.len()]
     }
 
+    /// All of it as JSON text that [`joined`](Self::joined) reads; packets that no script asks for are left out.
+    ///
+    /// # Panics
+    /// Never: every outcome has a text.
+    pub fn part(&self) -> String {
+        serde_json::to_string(self).expect("outcomes are JSON")
+    }
+
+    /// The [parts](Self::part) of one call, of the scripts in their order, as one.
+    ///
+    /// # Errors
+    /// A text that is no part.
+    pub fn joined(parts: Vec<String>) -> Result<Self, serde_json::Error> {
+        let mut all = Self::default();
+        for part in parts {
+            let part: Self = serde_json::from_str(&part)?;
+            all.outcomes.extend(part.outcomes);
+            all.differences.extend(part.differences);
+            all.again += part.again;
+            all.captures.extend(part.captures);
+            // Settings and stacks are those of the call.
+            (all.on, all.notes) = (part.on, part.notes);
+        }
+        Ok(all)
+    }
+
+    /// The outcome where no stack could be asked: every script fails, and `message` says why.
+    pub fn failed(on: Vec<On>, files: Vec<(String, String)>, message: &str) -> Self {
+        let span = Span { line: 1, column: 1 };
+        let failed = |(file, _): (String, String)| {
+            let (name, message) = (file.clone(), message.to_owned());
+            let failure = ackclock_script::Failure { file, span, message, packets: None };
+            vec![Outcome::new(&name, Err(failure)); on.len()]
+        };
+        Self { outcomes: files.into_iter().flat_map(failed).collect(), on, ..Self::default() }
+    }
+
     /// The number of scripts that passed.
     pub fn passed(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.result.is_ok()).count()
@@ -260,9 +313,12 @@ impl Drilled {
             let place = printable(&difference.place(), 1000);
             let [sim, live] = [&difference.sim, &difference.live].map(|text| printable(text, 1000));
             let what = &difference.what;
+            let on = self.on.last().map_or("live", |on| on.as_str());
             writeln!(
                 text,
-                "# {place}: sim and live differ in {what}\n#   sim:  {sim}\n#   live: {live}"
+                "# {place}: sim and {on} differ in {what}\n#   {:width$} {sim}\n#   {on}: {live}",
+                "sim:",
+                width = on.len() + 1,
             )
             .expect("a text is written to");
         }

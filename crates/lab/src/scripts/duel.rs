@@ -3,22 +3,20 @@
 mod meant;
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 
 use ackclock_laws::Profile;
 use ackclock_script::duel::{Answer, Case, Difference, grid, play, random};
 use ackclock_script::{EndpointStack, Fields};
 use ackclock_units::Duration;
-use ackclock_writer::Place;
 use serde::Serialize;
 
 use crate::run::sweep::{SweepError, panic_message};
 use meant::Meant;
 
 /// Which cases are tried.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct DuelPlan {
     /// Every state and every segment.
     pub grid: bool,
@@ -28,10 +26,27 @@ pub struct DuelPlan {
     pub seed: u64,
     /// The advertised windows are compared, too.
     pub windows: bool,
-    /// A folder for the scripts of differences.
-    pub out: Option<Place>,
     /// Connections at once; `None`: 200.
     pub at_once: Option<usize>,
+    /// Kernels elsewhere: none, and our end point is beside this machine's; one, and it is beside that; two, and they are
+    /// beside each other.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// A kernel elsewhere: it takes cases as JSON, and gives their answers as [`answers`] does, or why there are none.
+pub struct Elsewhere {
+    /// Its name in scripts.
+    pub name: String,
+    /// Asks it.
+    pub ask: Box<Asks>,
+}
+
+type Asks = dyn Fn(String) -> Result<String, String> + Send + Sync;
+
+impl fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
 }
 
 /// The outcome of all cases.
@@ -65,8 +80,6 @@ pub struct Found {
     pub live: String,
     /// The case, shrunk, as a script that the kernel passes.
     pub script: String,
-    /// The file to which it was written.
-    pub file: Option<PathBuf>,
 }
 
 const AT_ONCE: usize = 200;
@@ -76,14 +89,16 @@ const MOVED: [Duration; 3] = [Duration::from_millis(7), Duration::from_millis(31
 /// A case whose steps came later than this is tried again.
 const LATE: Duration = Duration::from_millis(5);
 
-/// Gives cases to our end point, under the profile `linux`, and to this machine's kernel.
+/// Gives cases to our end point, under the profile `linux`, and to a kernel, or to two kernels.
 ///
 /// # Errors
-/// A right of this user or a device of this machine is missing; a folder cannot be written to; a cancellation.
+/// A right of this user or a device of this machine is missing; a kernel elsewhere does not answer; a cancellation.
 pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<Dueled, SweepError> {
     let mut cases = if plan.grid { grid() } else { Vec::new() };
     cases.extend((0..plan.random).map(|number| random(plan.seed, number)));
-    let meant = Meant::read().map_err(SweepError::Internal)?;
+    // Of two kernels nothing is known.
+    let meant = if plan.elsewhere.len() > 1 { Ok(Meant::default()) } else { Meant::read() };
+    let meant = meant.map_err(SweepError::Internal)?;
     let ring = Ring::new(plan, cancelled)?;
     let mut dueled = Dueled { cases: cases.len(), ..Dueled::default() };
     let first = ring.try_all(&cases)?;
@@ -123,9 +138,8 @@ pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<D
     }
     let mut open: Vec<Open> = kinds.into_values().collect();
     ring.shrink(&mut open, &meant)?;
-    for (n, open) in open.into_iter().enumerate() {
-        dueled.differences.push(open.found(n, plan)?);
-    }
+    let names = ring.sides.each_ref().map(Side::name);
+    dueled.differences = open.into_iter().map(|open| open.found(names)).collect();
     Ok(dueled)
 }
 
@@ -152,7 +166,7 @@ impl Open {
         Self { case, trial, kind, count: 0, done: false }
     }
 
-    fn found(self, n: usize, plan: &DuelPlan) -> Result<Found, SweepError> {
+    fn found(self, names: [&str; 2]) -> Found {
         let shown = |answer: Option<&Answer>| answer.map_or("nothing".to_owned(), Answer::shown);
         let difference = self.trial.difference.as_ref();
         let sim = shown(difference.and_then(|it| it.one.as_ref()));
@@ -160,69 +174,99 @@ impl Open {
         let case = format!("{}: {}", self.case.state, self.case.segment);
         let remarks = [
             format!("{case}: differs in {}.", self.kind),
-            format!("Our end point: {sim}"),
-            format!("The kernel:    {live}"),
+            format!("{}: {sim}", names[0]),
+            format!("{}: {live}", names[1]),
         ];
         let script = self.case.script(&self.trial.live, &remarks);
-        let file = match &plan.out {
-            None => None,
-            Some(place) => {
-                let name: String = case
-                    .chars()
-                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
-                    .collect();
-                let name = format!("{n:03}_{name}.pkt");
-                let staged = place.stage(&name, |file| file.write_all(script.as_bytes()))?;
-                let file = staged.path().to_owned();
-                place.commit(vec![staged], &[])?;
-                Some(file)
-            }
-        };
-        Ok(Found { case, kind: self.kind, count: self.count, sim, live, script, file })
+        Found { case, kind: self.kind, count: self.count, sim, live, script }
     }
 }
 
 /// Both stacks.
 struct Ring<'a, C> {
-    kernel: Kernel,
+    sides: [Side<'a>; 2],
     fields: Fields,
     at_once: usize,
     cancelled: &'a C,
 }
 
+/// A stack.
+enum Side<'a> {
+    /// Our end point.
+    Sim,
+    /// This machine's kernel.
+    Live(Kernel),
+    /// One elsewhere.
+    Elsewhere(&'a Elsewhere),
+}
+
+impl Side<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Sim => "Our end point",
+            Self::Live(_) => "The kernel",
+            Self::Elsewhere(kernel) => &kernel.name,
+        }
+    }
+}
+
 impl<'a, C: Fn() -> bool + Sync> Ring<'a, C> {
-    fn new(plan: &DuelPlan, cancelled: &'a C) -> Result<Self, SweepError> {
+    fn new(plan: &'a DuelPlan, cancelled: &'a C) -> Result<Self, SweepError> {
         let fields = Fields { push: false, window: plan.windows };
         let at_once = plan.at_once.unwrap_or(AT_ONCE).max(1);
-        Ok(Self { kernel: Kernel::new()?, fields, at_once, cancelled })
+        let sides = match plan.elsewhere.as_slice() {
+            [] => [Side::Sim, Side::Live(Kernel::new()?)],
+            [one] => [Side::Sim, Side::Elsewhere(one)],
+            [one, other, ..] => [Side::Elsewhere(one), Side::Elsewhere(other)],
+        };
+        Ok(Self { sides, fields, at_once, cancelled })
     }
 
-    /// The outcome of each case. Those that the machine was late with are tried again, fewer at once.
+    /// The outcome of each case.
     fn try_all(&self, cases: &[Case]) -> Result<Vec<Trial>, SweepError> {
+        let [one, other] = self.sides.each_ref().map(|side| self.answers(side, cases));
         let mut trials = Vec::with_capacity(cases.len());
-        let mut answers = self.kernel.answers(cases, self.at_once, self.cancelled);
-        if (self.cancelled)() || answers.len() != cases.len() {
-            return Err(SweepError::Cancelled);
-        }
-        let late: Vec<usize> = (0..cases.len())
-            .filter(|n| matches!(&answers[*n], Ok((_, late)) if *late > LATE))
-            .collect();
-        let again: Vec<Case> = late.iter().map(|n| cases[*n].clone()).collect();
-        let fewer = (self.at_once / 4).max(1);
-        let repeated = self.kernel.answers(&again, fewer, self.cancelled);
-        for (n, answer) in late.into_iter().zip(repeated) {
-            answers[n] = answer;
-        }
-        if (self.cancelled)() {
-            return Err(SweepError::Cancelled);
-        }
-        for (case, live) in cases.iter().zip(answers) {
-            let (live, _) = live.map_err(SweepError::Machine)?;
-            let sim = on_sim(case)?;
+        for ((case, sim), live) in cases.iter().zip(one?).zip(other?) {
             let difference = Difference::between(&sim, &live, self.fields, case.end());
             trials.push(Trial { difference, live });
         }
         Ok(trials)
+    }
+
+    fn answers(&self, side: &Side<'_>, cases: &[Case]) -> Result<Vec<Vec<Answer>>, SweepError> {
+        let answers: Vec<Answered> = match side {
+            _ if cases.is_empty() => Vec::new(),
+            Side::Sim => return cases.iter().map(on_sim).collect(),
+            Side::Live(kernel) => self.in_time(kernel, cases),
+            Side::Elsewhere(kernel) => {
+                let asked = serde_json::to_string(cases).expect("cases are JSON");
+                let answer = (kernel.ask)(asked).map_err(SweepError::Machine)?;
+                serde_json::from_str(&answer)
+                    .map_err(|error| SweepError::Internal(error.to_string()))?
+            }
+        };
+        if (self.cancelled)() || answers.len() != cases.len() {
+            return Err(SweepError::Cancelled);
+        }
+        answers
+            .into_iter()
+            .map(|answer| answer.map(|(answers, _)| answers).map_err(SweepError::Machine))
+            .collect()
+    }
+
+    /// The answers of this machine's kernel. Cases that the machine was late with are tried again, fewer at once.
+    fn in_time(&self, kernel: &Kernel, cases: &[Case]) -> Vec<Answered> {
+        let mut answers = kernel.answers(cases, self.at_once, self.cancelled);
+        let late: Vec<usize> = (0..answers.len())
+            .filter(|n| matches!(&answers[*n], Ok((_, late)) if *late > LATE))
+            .collect();
+        let again: Vec<Case> = late.iter().map(|n| cases[*n].clone()).collect();
+        let fewer = (self.at_once / 4).max(1);
+        let repeated = kernel.answers(&again, fewer, self.cancelled);
+        for (n, answer) in late.into_iter().zip(repeated) {
+            answers[n] = answer;
+        }
+        answers
     }
 
     /// Leaves out of every case each step without which its difference stays.
@@ -304,7 +348,29 @@ impl Kernel {
     }
 }
 
+/// The answers, and by how many nanoseconds the case's own steps were late; or why there are none.
 type Answered = Result<(Vec<Answer>, Duration), String>;
+
+/// The answers of the kernel below to cases as JSON, as a [kernel elsewhere](Elsewhere) gives them.
+///
+/// # Errors
+/// A text that has no cases; a right or a device that is missing.
+///
+/// # Panics
+/// Never: answers are JSON.
+pub fn answers(
+    cases: &str,
+    at_once: Option<usize>,
+    cancelled: &(dyn Fn() -> bool + Sync),
+) -> Result<String, SweepError> {
+    let cases: Vec<Case> =
+        serde_json::from_str(cases).map_err(|error| SweepError::Internal(error.to_string()))?;
+    let answers = Kernel::new()?.answers(&cases, at_once.unwrap_or(1).max(1), cancelled);
+    if cancelled() {
+        return Err(SweepError::Cancelled);
+    }
+    Ok(serde_json::to_string(&answers).expect("answers are JSON"))
+}
 
 impl Dueled {
     /// The results as JSON text.

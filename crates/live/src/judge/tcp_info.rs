@@ -9,11 +9,11 @@ use crate::sys::call;
 
 /// Reads the kernel's counters of a connection (`struct tcp_info` of linux/tcp.h, by offset).
 pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
-    let mut all = [0_u8; 248];
-    call::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;
+    let mut all = [0_u8; 280];
+    let len = call::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;
     let byte = |at: usize| Some(i64::from(all[at]));
     let word = |at: usize| {
-        let bytes = all[at..at + 4].try_into().unwrap_or_default();
+        let bytes = all[..len].get(at..at + 4)?.try_into().unwrap_or_default();
         Some(i64::from(u32::from_ne_bytes(bytes)))
     };
     let long = |at: usize| {
@@ -76,5 +76,13 @@ pub(super) fn tcp_info(socket: &OwnedFd) -> io::Result<TcpInfo> {
         reord_seen: word(220),
         rcv_ooopack: word(224),
         snd_wnd: word(228),
+        // Linux 6.18 and later.
+        received_ce: word(248),
+        delivered_e1_bytes: word(252),
+        delivered_e0_bytes: word(256),
+        delivered_ce_bytes: word(260),
+        received_e1_bytes: word(264),
+        received_e0_bytes: word(268),
+        received_ce_bytes: word(272),
     })
 }

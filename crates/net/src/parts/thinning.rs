@@ -60,7 +60,7 @@ struct HeldAck {
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     /// The number and the ECN echo of the last one.
-    last: Option<(u32, u8)>,
+    last: Option<(u32, u16)>,
     /// Those that were thinned since one passed.
     thinned: u32,
     held: Option<HeldAck>,

@@ -1,6 +1,6 @@
 //! Packets.
 
-use ackclock_packet::Flags;
+use ackclock_packet::{AccurateEcn, Flags};
 
 use crate::ast::{Direction, EcnTag, OptionList, Packet, ShownCookie, TcpOption};
 use crate::error::Fault;
@@ -90,7 +90,9 @@ fn tag(scanner: &mut Scanner<'_>) -> Parsed<EcnTag> {
 
 fn flags(scanner: &mut Scanner<'_>) -> Parsed<Flags> {
     let span = scanner.span();
-    let text = scanner.take_while(|c| c.is_ascii_alphabetic() || c == '.' || c == '-');
+    let text = scanner.take_while(|c| {
+        c.is_ascii_alphabetic() || c == '.' || c == '-' || ('0'..='7').contains(&c)
+    });
     if text == "-" {
         return Ok(Flags::NONE);
     }
@@ -109,10 +111,19 @@ fn flags(scanner: &mut Scanner<'_>) -> Parsed<Flags> {
                 'E' => Flags::ECE,
                 'W' => Flags::CWR,
                 'U' => return Err(Fault::new(span, "urgent data (flag `U`) is not supported")),
-                'A' => return Err(Fault::new(span, "AccECN (flag `A`) is not supported")),
+                'A' => Flags::AE,
+                // The field ACE is AE, CWR and ECE (RFC 9768 §3.2).
+                '0'..='7' => {
+                    let bit = |mask: u8, flag| {
+                        let is_set =
+                            letter.to_digit(8).is_some_and(|ace| ace & u32::from(mask) > 0);
+                        if is_set { flag } else { Flags::NONE }
+                    };
+                    bit(4, Flags::AE) | bit(2, Flags::CWR) | bit(1, Flags::ECE)
+                }
                 _ => {
                     let message = format!(
-                        "unknown flag `{letter}` in `{}`; known: S F R P . E W, or `-` for none",
+                        "unknown flag `{letter}` in `{}`; known: S F R P . E W A, a number up to 7 for the last three, or `-` for none",
                         crate::error::shown(text)
                     );
                     return Err(Fault::new(span, message));
@@ -187,10 +198,34 @@ fn option(scanner: &mut Scanner<'_>) -> Parsed<TcpOption> {
             let cookie = cookie(scanner)?;
             Ok(TcpOption::FastOpen { cookie, experimental: word == "FOEXP" })
         }
+        "ECN" => accurate_ecn(scanner, span),
         "md5" => Err(Fault::new(span, "option `md5` is not supported")),
         "" => Err(scanner.fault("an option such as `mss 1460`")),
         _ => Err(unknown(span, "option", word, &TcpOption::WORDS)),
     }
+}
+
+/// Behind `ECN`: counters, each with its name.
+fn accurate_ecn(scanner: &mut Scanner<'_>, span: crate::Span) -> Parsed<TcpOption> {
+    let mut counters: Vec<u32> = Vec::new();
+    // Without a counter it is of either order.
+    let mut ect1_first = None;
+    loop {
+        scanner.skip()?;
+        let word = scanner.peek_word();
+        let orders = ect1_first.map_or(vec![false, true], |first| vec![first]);
+        let place = counters.len();
+        let order = orders
+            .into_iter()
+            .find(|first| AccurateEcn::names(*first).get(place).is_some_and(|name| *name == word));
+        let Some(order) = order else { break };
+        ect1_first = Some(order);
+        scanner.eat(AccurateEcn::names(order)[place]);
+        counters.push(scanner.number("a counter of bytes")?);
+    }
+    AccurateEcn::new(ect1_first.unwrap_or(true), &counters)
+        .map(TcpOption::AccurateEcn)
+        .ok_or_else(|| Fault::new(span, "a counter of `ECN` has 24 bits"))
 }
 
 /// The digits of a cookie, or nothing.

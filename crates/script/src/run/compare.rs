@@ -57,6 +57,7 @@ pub(crate) fn incoming(
                         options.fast_open = Some(FastOpen { cookie, experimental: *experimental });
                     }
                 }
+                TcpOption::AccurateEcn(option) => options.accurate_ecn = Some(*option),
                 TcpOption::FastOpen { .. } | TcpOption::Nop | TcpOption::Eol => {}
             }
         }
@@ -169,6 +170,7 @@ const fn word(option: &TcpOption) -> &'static str {
         TcpOption::Timestamps { .. } => "TS",
         TcpOption::Nop => "nop",
         TcpOption::Eol => "eol",
+        TcpOption::AccurateEcn(_) => "AccECN",
         TcpOption::FastOpen { experimental: false, .. } => "FO",
         TcpOption::FastOpen { experimental: true, .. } => "FOEXP",
     }
@@ -210,6 +212,7 @@ fn options(transmit: &Transmit, numbers: &Numbers) -> Vec<TcpOption> {
         let bytes = cookie.map_or(Vec::new(), |cookie| cookie.as_slice().to_vec());
         list.push(TcpOption::FastOpen { cookie: ShownCookie::Bytes(bytes), experimental });
     }
+    list.extend(options.accurate_ecn.map(TcpOption::AccurateEcn));
     list
 }
 

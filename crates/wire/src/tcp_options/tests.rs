@@ -65,6 +65,17 @@ fn impossible_lengths_are_refused_by_name_and_place() {
 }
 
 #[test]
+fn counters_of_accurate_ecn_have_24_bits_and_two_orders() {
+    // Kind 174, 8 bytes: ECT(1) 1 and CE 65,536 + 2 (RFC 9768 figure 4); the next length is none of its own.
+    let bytes = [174, 8, 0, 0, 1, 1, 0, 2, 172, 4, 9, 9];
+    let options = TcpOptions::parse(&bytes, 20).unwrap();
+    let accurate_ecn = AccurateEcn::new(true, &[1, 65_538]);
+    assert_eq!(options, TcpOptions { accurate_ecn, ..TcpOptions::default() });
+    let mut space = [0; MAX_LEN];
+    assert_eq!(options.write(&mut space), Ok(&bytes[..8]));
+}
+
+#[test]
 fn repeated_options_and_dirty_padding_are_refused() {
     assert_eq!(
         refused(&[2, 4, 5, 180, 2, 4, 5, 180]),

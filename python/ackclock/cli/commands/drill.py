@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from importlib.resources import as_file
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,7 +16,7 @@ from ackclock.base.nearest import near, nearest
 from ackclock.base.words import Profile
 from ackclock.base.writing import is_there, write_file
 from ackclock.cli import printing
-from ackclock.cli.options import AsJson, Laws, load_laws
+from ackclock.cli.options import AsJson, Laws, LinuxKernel, load_laws
 from ackclock.live.exercises import Exercise, exercises
 
 __all__ = ["drill", "judge"]
@@ -88,13 +88,14 @@ def drill(
         typer.Option(
             metavar="STACKS",
             help="sim: our own end point, in virtual time; live: this machine's kernel (root); "
-            "sim,live: both, and where they differ.",
+            "linux: a kernel in virtual time; sim,live and sim,linux: both, and where they differ.",
         ),
     ] = "sim",
+    linux: LinuxKernel = None,
     law: Laws = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run packetdrill scripts against our own end point, or against this machine's kernel."""
+    """Run packetdrill scripts against our own end point, or against a kernel."""
     if listed:
         _list(as_json=as_json)
         return
@@ -114,6 +115,7 @@ def drill(
             compare_push=strict_push,
             strict_end=strict_end,
             on=on,
+            linux=linux,
             pcap=pcap,
         )
     if as_json:
@@ -192,20 +194,27 @@ def judge(
         typer.Option(metavar="FOLDER", help="Write a script for every unexpected difference."),
     ] = None,
     windows: Annotated[bool, typer.Option(help="Compare the windows, too.")] = True,
+    on: Annotated[
+        Literal["live", "linux"],
+        typer.Option(help="live: this machine's kernel (root); linux: a kernel in virtual time."),
+    ] = "live",
+    linux: LinuxKernel = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare our end point with this machine's kernel, case by case (root).
+    """Compare our end point with a kernel, case by case; this machine's needs root.
 
     Both get the same packets at the same times, under the profile linux, and must send the same.
     """
     with printing.status("judging"):
-        result = ackclock.judge(grid=grid, random=random, seed=seed, out=out, windows=windows)
+        result = ackclock.judge(
+            grid=grid, random=random, seed=seed, out=out, windows=windows, on=on, linux=linux
+        )
     if as_json:
         printing.print_json(result.to_dict())
     else:
         for difference in result.differences:
             print(f"{difference.case}: {difference.kind}, {difference.count} cases")
-            print(f"  sim:  {difference.sim}\n  live: {difference.live}")
+            print(f"  {'sim:':{len(on) + 1}} {difference.sim}\n  {on}: {difference.live}")
             if difference.file is not None:
                 print(f"  {printing.plain(difference.file)}")
         meant = sum(result.meant.values())

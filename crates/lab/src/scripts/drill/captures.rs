@@ -28,14 +28,27 @@ const TUPLE: Tuple = Tuple {
 const CAPTURE_POINT: &str = "outbound: sent by the stack; inbound: the script's packets";
 
 /// Writes a capture of each outcome into `place`; returns the files in the order of the outcomes.
-pub(super) fn write(place: &Place, drilled: &Drilled) -> Result<Vec<PathBuf>, SweepError> {
+/// Names that the captures of `elsewhere` have are left to them.
+pub(super) fn write(
+    place: &Place,
+    drilled: &Drilled,
+    elsewhere: &[(String, String)],
+) -> Result<Vec<PathBuf>, SweepError> {
     let mut taken = Vec::new();
+    let mut named = |file: &str, on: &str| {
+        let stem = Path::new(file).file_stem().unwrap_or_default();
+        let several = if drilled.on.len() > 1 { format!("-{on}") } else { String::new() };
+        file_name(&format!("{}{several}", stem.display()), &mut taken)
+    };
+    for (file, _) in elsewhere {
+        for on in &drilled.on {
+            named(file, on.as_str());
+        }
+    }
     let mut files = Vec::with_capacity(drilled.outcomes.len());
     for (n, outcome) in drilled.outcomes.iter().enumerate() {
-        let stem = Path::new(&outcome.file).file_stem().unwrap_or_default();
         let on = drilled.on(n).as_str();
-        let several = if drilled.on.len() > 1 { format!("-{on}") } else { String::new() };
-        let name = file_name(&format!("{}{several}", stem.display()), &mut taken);
+        let name = named(&outcome.file, on);
         let mut file =
             CaptureFile::create(place, &name, &printable(&outcome.file, 500), [on, CAPTURE_POINT])?;
         for packet in &outcome.trace.wire {

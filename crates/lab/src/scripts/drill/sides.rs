@@ -5,20 +5,22 @@ use std::str::FromStr;
 use ackclock_script::{
     EndpointStack, Fields, Outcome, Script, Settings, Span, first_difference, run_watched,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Drilled, guarded};
 use crate::run::sweep::{SweepError, pool};
 use ackclock_input::{BadInput, did_you_mean};
 
 /// A stack that scripts are given to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum On {
     /// Our own end point, in virtual time.
     Sim,
     /// This machine's kernel, in real time.
     Live,
+    /// The kernel of a guest, in the guest's virtual time.
+    Linux,
 }
 
 impl On {
@@ -27,18 +29,22 @@ impl On {
         match self {
             Self::Sim => "sim",
             Self::Live => "live",
+            Self::Linux => "linux",
         }
     }
 
-    /// The stacks that `sim`, `live` or `sim,live` names.
+    /// The stacks that `sim`, `live`, `linux`, `sim,live` or `sim,linux` names.
     ///
     /// # Errors
-    /// Another word.
+    /// Another word, or two kernels.
     pub fn several(text: &str) -> Result<Vec<Self>, BadInput> {
         let words = text.split(',').map(str::trim);
         let mut on = words.map(str::parse).collect::<Result<Vec<Self>, _>>()?;
-        on.sort_by_key(|on| on.as_str() == "live");
+        on.sort_by_key(|on| *on as u8);
         on.dedup();
+        if on.ends_with(&[Self::Live, Self::Linux]) {
+            return Err(BadInput::new(format!("on: `{text}` has two kernels, expected one")));
+        }
         Ok(on)
     }
 }
@@ -50,10 +56,12 @@ impl FromStr for On {
         match word {
             "sim" => Ok(Self::Sim),
             "live" => Ok(Self::Live),
+            "linux" => Ok(Self::Linux),
             other => {
-                let near = did_you_mean(other, ["sim", "live"]);
-                let message =
-                    format!("on: `{other}` is no stack, expected sim, live or sim,live{near}");
+                let near = did_you_mean(other, ["sim", "live", "linux"]);
+                let message = format!(
+                    "on: `{other}` is no stack, expected sim, live, linux, sim,live or sim,linux{near}"
+                );
                 Err(BadInput::new(message))
             }
         }
@@ -61,7 +69,7 @@ impl FromStr for On {
 }
 
 /// The place where the packets of our end point and of the kernel differ first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// The script.
     pub file: String,
@@ -87,6 +95,12 @@ impl Difference {
 /// Scripts that wait in real time at once: more would disturb one another.
 const AT_ONCE: usize = 16;
 
+/// The number of scripts at once. In virtual time waiting takes nobody's time, and a script alone in its guest has the
+/// same packets whatever the others are.
+fn at_once(on: &[On]) -> usize {
+    if on.contains(&On::Linux) { 1 } else { AT_ONCE }
+}
+
 /// Gives every file to every stack.
 pub(super) fn drill(
     files: &[(String, String)],
@@ -97,25 +111,23 @@ pub(super) fn drill(
 ) -> Result<Drilled, SweepError> {
     use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
+    if on.contains(&On::Linux) && !is_guest() {
+        return Err(SweepError::Machine(
+            "the stack linux is a guest's, and this is none".to_owned(),
+        ));
+    }
     let several = |(file, text): &(String, String)| {
         if cancelled() {
             return Err(SweepError::Cancelled);
         }
         one(file, text, on, settings, cancelled)
     };
-    let all: Vec<Sides> = pool(Some(threads.unwrap_or(AT_ONCE)))?
+    let all: Vec<Sides> = pool(Some(threads.unwrap_or_else(|| at_once(on))))?
         .install(|| files.par_iter().with_max_len(1).map(several).collect::<Result<_, _>>())?;
     if cancelled() {
         return Err(SweepError::Cancelled);
     }
-    let mut drilled = Drilled {
-        outcomes: Vec::new(),
-        on: on.to_vec(),
-        differences: Vec::new(),
-        again: 0,
-        notes: Vec::new(),
-        captures: Vec::new(),
-    };
+    let mut drilled = Drilled { on: on.to_vec(), ..Drilled::default() };
     for sides in all {
         drilled.again += usize::from(sides.again);
         drilled.differences.extend(sides.difference);
@@ -150,7 +162,7 @@ fn one(
     for on in on {
         let (run, repeated) = match on {
             On::Sim => (on_sim(&script, settings), false),
-            On::Live => on_live(&script, settings, cancelled)?,
+            On::Live | On::Linux => on_live(&script, settings, cancelled)?,
         };
         again |= repeated;
         runs.push(run);
@@ -171,6 +183,16 @@ fn on_sim(script: &Script, settings: &Settings) -> Outcome {
         }
         Err(failure) => Outcome::new(&script.file, Err(failure)),
     })
+}
+
+#[cfg(target_os = "linux")]
+fn is_guest() -> bool {
+    ackclock_live::in_virtual_time()
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn is_guest() -> bool {
+    false
 }
 
 #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 const LIST: &str = include_str!("meant.toml");
 
 /// An entry of the list of differences that are meant.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Meant {
     #[serde(default)]

@@ -25,7 +25,7 @@ pub enum AckFilter {
 pub fn needless(filter: AckFilter, waiting: &VecDeque<(u32, Option<Ack>)>) -> Option<usize> {
     let (class, newest) = waiting.back()?;
     let newest = newest.as_ref().filter(|_| filter != AckFilter::Off)?;
-    let mut found: Option<(usize, u8)> = None;
+    let mut found: Option<(usize, u16)> = None;
     for (place, (of, ack)) in waiting.iter().enumerate().take(waiting.len() - 1) {
         let Some(ack) = ack.filter(|ack| of == class && ack.is_superseded_by(newest)) else {
             continue;

@@ -62,6 +62,7 @@ impl Kept {
             quick_start_response: None,
             congestion: None,
             fast_open: None,
+            accurate_ecn: None,
         } = options
         else {
             return self.keep_whole(options);
