@@ -142,7 +142,7 @@ def boot(
         A folder of this run alone; the program finds it as ``/run/ackclock``, and leaves there
         ``stdout`` and ``stderr``.
     progress
-        Told the guest's time in seconds as it grows.
+        Told the guest's time in seconds four times a second; what it raises ends the guest.
 
     Raises
     ------
@@ -198,13 +198,13 @@ def _watch(
         beat = _beat(folder)
         if beat > reached:
             reached, at_s = beat, used
-            if progress is not None:
-                progress(reached)
         elif used - at_s > wish.bound_s:
             raise UnfinishedError(
                 f"the guest computes and its clock stands at {reached:.1f} s since its boot: it was"
                 f" ended after {used - at_s:.0f} s of a processor"
             )
+        if progress is not None:
+            progress(reached)
     return _beat(folder) or reached
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
-from ackclock.base.errors import BadInput
+from ackclock.base.errors import BadInput, UnfinishedError
+from ackclock.base.places import Place
 from ackclock.laws.own import load_law
 from ackclock.report.tables import parquet
 from ackclock.runs import api, identity
@@ -25,7 +26,7 @@ from ackclock.sweeps.plans.values import Values
 
 __all__ = ["Block", "Part", "Worker", "as_file", "lost"]
 
-#: Live runs that were no measurement are made again so often.
+#: Live runs that were no measurement are made again so often; those of a guest would be the same.
 _LIVE_TRIES = 3
 #: The files and the contents of laws that this process has loaded.
 _LOADED: dict[str, tuple[str, bytes]] = {}
@@ -152,7 +153,9 @@ class Worker:
         runs: list[Run] = []
         for n, text in enumerate(texts):
             try:
-                found = _one(text, self.plan.on)
+                found = _one(text, self.plan.place, alive)
+            except UnfinishedError as error:
+                fates.append(("failed", str(error)))
             except BadInput as error:
                 # A live run may be refused by the machine, which can be mended.
                 status = "failed" if self.plan.on == "live" else "refused"
@@ -197,13 +200,20 @@ class _Frame:
         return self._frame
 
 
-def _one(text: str, on: str) -> Run:
-    """Run a scenario on real packets or in theory; a run that is no measurement again."""
+def _one(text: str, place: Place, alive: Callable[[int], object] | None) -> Run:
+    """Run a scenario on real packets or in theory; a live run that is no measurement again."""
     from ackclock.scenario.scenario import Scenario  # noqa: PLC0415 - live cells alone need its classes
 
     scenario = Scenario.from_dict(json.loads(text))
-    if on == "theory":
-        return api.run(scenario, on="theory")
+    if place.on == "theory":
+        return api.run(scenario, on=place)
+    if place.is_guest:
+
+        def told(_at_s: float) -> None:
+            if alive is not None:
+                alive(0)
+
+        return api.run(scenario, on=place, progress=told)
     found = api.run_live(scenario)
     for _ in range(_LIVE_TRIES - 1):
         if found.live is None or found.live["valid"]:
