@@ -216,7 +216,7 @@ def test_an_interrupt_of_a_build_leaves_nothing(cache: Path, tmp_path: Path) -> 
     with pytest.raises(KeyboardInterrupt):
         building.build(building.Building(str(source)), interrupt)
     assert list(cache.iterdir()) == []
-    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if _leads_to(it, cache)]
+    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if leads_to(it, cache)]
 
 
 def test_a_kernel_that_is_there_is_not_built_again(cache: Path, tmp_path: Path) -> None:
@@ -429,10 +429,10 @@ def test_sleep_takes_no_time_and_loops_are_ended(tmp_path: Path) -> None:
     late = booting.Boot(["/bin/sleep", "1000"], limit_s=20)
     with pytest.raises(UnfinishedError, match="it went on for 20 s of the guest's clock"):
         booting.boot(kernel, late, tmp_path / "c")
-    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if _leads_to(it, tmp_path)]
+    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if leads_to(it, tmp_path)]
 
 
-def _leads_to(link: Path, folder: Path) -> bool:
+def leads_to(link: Path, folder: Path) -> bool:
     try:
         return str(link.readlink()).startswith(str(folder))
     except OSError:

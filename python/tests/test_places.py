@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -16,13 +20,13 @@ import pytest
 import ackclock as ac
 from ackclock.base.places import Place, kernel_words, places
 from ackclock.base.threads import Alive, side_by_side
-from ackclock.linux import kept
+from ackclock.linux import building, kept
 from ackclock.runs import identity
 from ackclock.suites.framework.cells import apart, named
 from ackclock.sweeps.plans.plan import Plan
 from live_support import path
 from support import Answer
-from test_linux import manifest, put
+from test_linux import leads_to, manifest, put, tree
 
 
 @pytest.fixture(autouse=True)
@@ -207,3 +211,47 @@ def test_calls_side_by_side_end_if_nobody_waits() -> None:
     assert ended.is_set()
     with pytest.raises(ac.BadInput, match="no"):
         list(side_by_side([fails, hangs], 2))
+
+
+#: A program that begins a build, or boots a guest, in the folders that its words name.
+BUILDS = """
+import sys
+from ackclock.linux.building import Building, build
+build(Building(sys.argv[1]), print)
+"""
+BOOTS = """
+import sys
+from pathlib import Path
+from ackclock.linux import booting, kept
+booting.boot(kept.one(None), booting.Boot(["/bin/true"]), Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("program", [BUILDS, BOOTS], ids=["build", "boot"])
+def test_a_signal_ends_what_a_build_or_a_guest_has_started(
+    program: str, number: int, tmp_path: Path
+) -> None:
+    if program == BUILDS:
+        if building.missing_tools():
+            pytest.skip(f"no {', '.join(building.missing_tools())}")
+        place = tree(tmp_path, "tinyconfig:\n\t@touch BEGUN; sleep 1000\n")
+        begun, cache = "**/BEGUN", tmp_path / "cache"
+    else:
+        linux = put(manifest()).folder / "linux"
+        linux.write_text("#!/bin/sh\ntouch BEGUN; sleep 1000\n", encoding="utf-8")
+        linux.chmod(0o755)
+        place = tmp_path / "guest"
+        place.mkdir()
+        begun, cache = "guest/BEGUN", place
+    running = subprocess.Popen(
+        [sys.executable, "-c", program, str(place)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not list(tmp_path.glob(begun)):
+        assert running.poll() is None
+        time.sleep(0.02)
+    running.send_signal(number)
+    assert running.wait() != 0
+    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if leads_to(it, cache)]

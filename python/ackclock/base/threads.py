@@ -1,16 +1,25 @@
-"""Threads: how many a caller may ask for, and calls that wait beside one another."""
+"""Threads, how many a caller may ask for, calls that wait beside one another, and their end."""
 
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from contextlib import contextmanager
+from threading import Event, current_thread, main_thread
 from typing import TypeAlias, TypeVar
 
 from ackclock.base.errors import BadInput
 
-__all__ = ["MOST_THREADS", "Alive", "cores", "expect_threads", "side_by_side"]
+__all__ = [
+    "MOST_THREADS",
+    "Alive",
+    "cores",
+    "expect_threads",
+    "side_by_side",
+    "with_children",
+]
 
 Result = TypeVar("Result")
 Alive: TypeAlias = Callable[[object], None]
@@ -33,6 +42,23 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+@contextmanager
+def with_children() -> Generator[None]:
+    """Let SIGTERM and SIGHUP be interrupts meanwhile, so that processes under way are ended, too.
+
+    Nothing is changed on other threads than the first, and for signals that have a handler.
+    """
+    signals = (signal.SIGTERM, signal.SIGHUP) if current_thread() is main_thread() else ()
+    taken = [each for each in signals if signal.getsignal(each) is signal.SIG_DFL]
+    for each in taken:
+        signal.signal(each, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for each in taken:
+            signal.signal(each, signal.SIG_DFL)
+
+
 class _Stopped(Exception):  # noqa: N818 - no error: nobody waits for the call any more
     """The call is wanted no longer."""
 
@@ -51,7 +77,7 @@ def side_by_side(
         if stop.is_set():
             raise _Stopped
 
-    with ThreadPoolExecutor(min(most or cores(), max(len(calls), 1))) as pool:
+    with with_children(), ThreadPoolExecutor(min(most or cores(), max(len(calls), 1))) as pool:
         futures = [pool.submit(call, alive) for call in calls]
         try:
             for future in futures:

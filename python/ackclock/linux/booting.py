@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ackclock.base.errors import BadInput, UnfinishedError
+from ackclock.base.threads import with_children
 from ackclock.base.writing import write_file
 from ackclock.linux.kept import Kept
 
@@ -165,7 +166,7 @@ def boot(
     }
     console = folder / "console"
     write_file(console, "")
-    with console.open("ab") as said:
+    with with_children(), console.open("ab") as said:
         guest = subprocess.Popen(
             command_line(kernel, wish),
             cwd=folder,

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from ackclock import _core
 from ackclock.base.errors import BadInput, UnfinishedError
+from ackclock.base.threads import with_children
 from ackclock.base.words import number_of
 from ackclock.base.writing import Folder, copy_file, write_file
 from ackclock.linux import kept, patching, sources
@@ -96,6 +97,7 @@ def build(wish: Building, progress: Callable[[str], None]) -> tuple[kept.Kept, b
     if lacking := missing_tools():
         raise BadInput(f"to build a kernel this machine lacks {', '.join(lacking)}")
     with ExitStack() as held:
+        held.enter_context(with_children())
         if wish.source_to is not None:
             held.enter_context(Folder(wish.source_to))
         work = held.enter_context(kept.work_folder())

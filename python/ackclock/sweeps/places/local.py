@@ -5,9 +5,10 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextlib import nullcontext
 from typing import Protocol, TypeAlias
 
-from ackclock.base.threads import cores
+from ackclock.base.threads import cores, with_children
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.tasks.blocks import Block, Part
 from ackclock.sweeps.tasks.studies import worker_of
@@ -47,7 +48,8 @@ def run_local(
     else:
         crew = _Crew([lambda each=each: each for each in workers], take)
     try:
-        yield from crew.parts()
+        with with_children() if plan.place.is_guest else nullcontext():
+            yield from crew.parts()
     finally:
         crew.end()
 
