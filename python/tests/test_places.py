@@ -206,6 +206,10 @@ def test_calls_side_by_side_end_if_nobody_waits() -> None:
         raise ac.BadInput("no")
 
     assert list(side_by_side([works] * 5, 2)) == [7] * 5
+    assert list(side_by_side([], 2)) == []
+    # One at a time waits to be asked for.
+    with closing(side_by_side([works, fails], 1)) as found:
+        assert next(found) == 7
     with closing(side_by_side([works, hangs, hangs], 2)) as found:
         assert next(found) == 7
     assert ended.is_set()

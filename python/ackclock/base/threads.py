@@ -69,7 +69,8 @@ def side_by_side(
     """Yield what calls return, in their order; ``most`` are under way at once, one a core.
 
     They are for what waits for a process: threads share one interpreter. If the caller is
-    interrupted, or closes this, calls under way are ended by the function that they are given.
+    interrupted, or closes this, calls under way are ended by the function that they are given. One
+    at a time is made on the caller's thread, as its result is asked for.
     """
     stop = Event()
 
@@ -77,7 +78,12 @@ def side_by_side(
         if stop.is_set():
             raise _Stopped
 
-    with with_children(), ThreadPoolExecutor(min(most or cores(), max(len(calls), 1))) as pool:
+    most = min(most or cores(), len(calls))
+    if most <= 1:
+        with with_children():
+            yield from (call(alive) for call in calls)
+        return
+    with with_children(), ThreadPoolExecutor(most) as pool:
         futures = [pool.submit(call, alive) for call in calls]
         try:
             for future in futures:

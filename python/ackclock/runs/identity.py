@@ -48,6 +48,7 @@ __all__ = [
     "decided_by_python",
     "digest",
     "files_in",
+    "kernels_ids",
     "keys_of_run",
     "laws_in",
     "laws_named",
@@ -176,10 +177,9 @@ def run_keys(texts: Sequence[str], *, on: str | Place = "sim", about: str = "") 
         There is no such place or kernel.
     """
     place = Place.of(on)
-    if not place.is_guest:
-        return _keys(texts, place_id(place), place, about)
-    # A scenario may name the kernel.
-    return [_keys([text], place_id(_of_scenario(place, text)), place, about)[0] for text in texts]
+    named = [_of_scenario(place, text) for text in texts]
+    known = {each: place_id(each) for each in dict.fromkeys(named)}
+    return _keys(texts, [known[each] for each in named], place, about)
 
 
 def keys_of_run(run: Run, about: str = "") -> list[str]:
@@ -188,13 +188,15 @@ def keys_of_run(run: Run, about: str = "") -> list[str]:
     place = Place.of(live.get("substrate", "sim" if run.theory is None else "theory"))
     kernel = live.get(LINUX)
     before = place_id(place) if kernel is None else _place_id(place, _decided(kernel))
-    return _keys(run.scenario_texts, before, place, about)
+    texts = run.scenario_texts
+    return _keys(texts, [before] * len(texts), place, about)
 
 
-def _keys(texts: Sequence[str], before: str, place: Place, about: str) -> list[str]:
+def _keys(texts: Sequence[str], befores: Sequence[str], place: Place, about: str) -> list[str]:
     found = []
     texts = [_untitled(text) for text in texts]
-    for text, (canonical, _) in zip(texts, _core.canonical(texts), strict=True):
+    canonicals = _core.canonical(texts)
+    for before, text, (canonical, _) in zip(befores, texts, canonicals, strict=True):
         said = text if canonical is None else canonical
         programs = _programs(said) if place.is_real else ""
         decided = f"{before} {about} {laws_in(said)} {programs} {said}"
@@ -228,6 +230,13 @@ def _decided(kernel: Mapping[str, Any]) -> str:
     return kept.decided(kernel)
 
 
+def kernels_ids() -> list[str]:
+    """Return what decides runs of each kernel in virtual time that is there."""
+    from ackclock.linux import kept  # noqa: PLC0415 - a room above
+
+    return [_decided(kernel.about()) for kernel in kept.kernels()]
+
+
 def settled(on: str | Place, scenario: str = "{}") -> Place:
     """Return a place with the whole key of its kernel, so that one built meanwhile is no other.
 
@@ -253,8 +262,8 @@ def settled(on: str | Place, scenario: str = "{}") -> Place:
 
 
 def _of_scenario(place: Place, text: str) -> Place:
-    """Return a place on Linux with the kernel that a scenario names, where it has none."""
-    if place.key or place.kernel or '"linux":' not in text:
+    """Return a place with the kernel that a scenario names, where it is Linux and has none."""
+    if not place.is_guest or place.key or place.kernel or '"linux":' not in text:
         return place
     return replace(place, kernel=json.loads(text).get(LINUX, ""))
 

@@ -282,13 +282,16 @@ class Plan:
         return Place.of(self.on)
 
     def settled(self) -> Plan:
-        """Return the plan with the whole key of its kernel in virtual time, if it has one.
+        """Return the plan with the whole key of its kernel in virtual time, if it has one for all.
 
         Raises
         ------
         BadInput
             There is no such kernel.
         """
+        named = "{" in str(self.scenario.get(LINUX, ""))
+        if not self.place.kernel and (named or any(LINUX in axis.keys for axis in self.axes)):
+            return self
         key = identity.settled(self.on, json.dumps(self.scenario)).key
         return replace(self, on=f"{LINUX}:{key}") if key else self
 

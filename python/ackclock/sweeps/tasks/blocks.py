@@ -14,7 +14,6 @@ import polars as pl
 
 from ackclock import _core
 from ackclock.base.errors import BadInput, UnfinishedError
-from ackclock.base.places import Place
 from ackclock.laws.own import load_law
 from ackclock.report.tables import parquet
 from ackclock.runs import api, identity
@@ -153,7 +152,9 @@ class Worker:
         runs: list[Run] = []
         for n, text in enumerate(texts):
             try:
-                found = _one(text, self.plan.place, alive)
+                found = _one(text, self.plan, alive)
+            except _TooLong:
+                fates.append(("limit", f"the run took longer than {limits.time_s:g} s"))
             except UnfinishedError as error:
                 fates.append(("failed", str(error)))
             except BadInput as error:
@@ -200,20 +201,27 @@ class _Frame:
         return self._frame
 
 
-def _one(text: str, place: Place, alive: Callable[[int], object] | None) -> Run:
+class _TooLong(Exception):  # noqa: N818 - no error: the plan has a limit
+    """A run took longer than it may."""
+
+
+def _one(text: str, plan: Plan, alive: Callable[[int], object] | None) -> Run:
     """Run a scenario on real packets or in theory; a live run that is no measurement again."""
     from ackclock.scenario.scenario import Scenario  # noqa: PLC0415 - live cells alone need its classes
 
     scenario = Scenario.from_dict(json.loads(text))
-    if place.on == "theory":
-        return api.run(scenario, on=place)
-    if place.is_guest:
+    if plan.on == "theory":
+        return api.run(scenario, on=plan.on)
+    if plan.place.is_guest:
+        began = monotonic()
 
         def told(_at_s: float) -> None:
             if alive is not None:
                 alive(0)
+            if plan.limits.time_s is not None and monotonic() > began + plan.limits.time_s:
+                raise _TooLong
 
-        return api.run(scenario, on=place, progress=told)
+        return api.run(scenario, on=plan.on, progress=told)
     found = api.run_live(scenario)
     for _ in range(_LIVE_TRIES - 1):
         if found.live is None or found.live["valid"]:
