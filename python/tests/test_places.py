@@ -20,9 +20,10 @@ import pytest
 import ackclock as ac
 from ackclock.base.places import Place, kernel_words, places
 from ackclock.base.threads import Alive, side_by_side
-from ackclock.linux import building, kept
+from ackclock.linux import building, kept, running
 from ackclock.runs import identity
 from ackclock.suites.framework.cells import apart, named
+from ackclock.sweeps.plans.cells import Cells, about
 from ackclock.sweeps.plans.plan import Plan
 from live_support import path
 from support import Answer
@@ -136,7 +137,7 @@ def key(on: str, text: str | None = None) -> str:
 
 
 def scenario_text(**more: Any) -> str:
-    return ac.Scenario.from_dict(path(duration="1 s", **more)).to_json()
+    return ac.Scenario.from_dict(path(**{"duration": "1 s", **more})).to_json()
 
 
 def test_the_key_of_a_run_knows_the_kernel_its_ticks_its_mode_and_its_bytes() -> None:
@@ -173,6 +174,36 @@ def test_the_key_of_a_run_that_is_there_is_of_the_kernel_that_it_had() -> None:
     assert identity.keys_of_run(run) == expected
     assert kernel_words(told) == "Linux 7.2.13, hz 250, in virtual time (seccomp)"
     assert kernel_words({"substrate": "live"}) == kernel_words(None) == ""
+
+
+def test_a_scenario_may_name_the_kernel_which_other_runs_do_not_read() -> None:
+    named_text = scenario_text(linux="6.12")
+    assert key("sim", named_text) == key("sim")
+    with pytest.raises(ac.BadInput, match=r"no kernel is in .* `ackclock linux build 6\.12`"):
+        running.run_linux(ac.Scenario.from_dict(path(linux="6.12")))
+    put(manifest())
+    old = put(manifest("6.12.117", mode="ptrace")).manifest
+    # The name is no part of the key; the kernel that it means is.
+    assert key("linux", named_text) == key("linux:6.12") != key("linux")
+    # What the command says goes before.
+    assert key("linux:7.2", named_text) == key("linux")
+    assert identity.settled("linux", named_text).key == old.key
+    assert identity.settled("linux:7.2", named_text).key == manifest().key
+    plan = Plan.from_dict({"on": "linux", "scenario": path(linux="6.12")})
+    assert plan.settled().on == f"linux:{old.key}"
+    with pytest.raises(ac.BadInput, match=r"^linux: "):
+        ac.simulate(ac.Scenario.from_dict(path(linux="6.12\n")))
+
+
+def test_an_axis_of_kernels_leaves_each_cell_its_own() -> None:
+    put(manifest())
+    put(manifest("6.12.117", mode="ptrace"))
+    axes = {"kernel": {"key": "linux", "values": ["7.2", "6.12"]}}
+    plan = Plan.from_dict({"on": "linux", "scenario": path(), "axes": axes})
+    assert plan.settled() == plan
+    keys = Cells(plan).keys().to_list()
+    assert keys == [identity.run_keys([scenario_text(duration="3 s")], on=on, about=about(plan))[0]
+                    for on in ("linux:7.2", "linux:6.12")]  # fmt: skip
 
 
 def test_a_plan_keeps_its_kernel_though_a_newer_one_is_built() -> None:

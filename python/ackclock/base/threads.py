@@ -1,15 +1,14 @@
-"""Threads, how many a caller may ask for, calls that wait beside one another, and their end."""
+"""Threads: how many a caller may ask for, and calls that wait beside one another."""
 
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from threading import Event, current_thread, main_thread
+from threading import Event
 from typing import TypeAlias, TypeVar
 
+from ackclock.base.children import with_children
 from ackclock.base.errors import BadInput
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "cores",
     "expect_threads",
     "side_by_side",
-    "with_children",
 ]
 
 Result = TypeVar("Result")
@@ -40,23 +38,6 @@ def expect_threads(threads: int | None) -> None:
 def cores() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-@contextmanager
-def with_children() -> Generator[None]:
-    """Let SIGTERM and SIGHUP be interrupts meanwhile, so that processes under way are ended, too.
-
-    Nothing is changed on other threads than the first, and for signals that have a handler.
-    """
-    signals = (signal.SIGTERM, signal.SIGHUP) if current_thread() is main_thread() else ()
-    taken = [each for each in signals if signal.getsignal(each) is signal.SIG_DFL]
-    for each in taken:
-        signal.signal(each, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for each in taken:
-            signal.signal(each, signal.SIG_DFL)
 
 
 class _Stopped(Exception):  # noqa: N818 - no error: nobody waits for the call any more

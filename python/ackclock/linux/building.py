@@ -8,7 +8,6 @@ import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock import _core
+from ackclock.base.children import begun, with_children
 from ackclock.base.errors import BadInput, UnfinishedError
-from ackclock.base.threads import with_children
 from ackclock.base.words import number_of
 from ackclock.base.writing import Folder, copy_file, write_file
 from ackclock.linux import kept, patching, sources
@@ -205,7 +204,8 @@ def _compile(tree: Path, jobs: int, progress: Callable[[str], None]) -> None:
 
 def _make(tree: Path, words: list[str], hear: Callable[[str], None]) -> None:
     """Run make on a tree, which is ended with all that it has started if this is interrupted."""
-    running = subprocess.Popen(
+    fault = ""
+    with begun(
         [shutil.which("make") or "make", "ARCH=um", *words],
         cwd=tree,
         env={**os.environ, **_NOBODY},
@@ -214,21 +214,12 @@ def _make(tree: Path, words: list[str], hear: Callable[[str], None]) -> None:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        start_new_session=True,
-    )
-    fault = ""
-    try:
+    ) as running:
         for line in running.stdout or ():
             if not fault and re.search(r"\berror\b|\*\*\*", line, re.IGNORECASE):
                 fault = line.strip()
             hear(line)
         code = running.wait()
-    finally:
-        if running.poll() is None:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait()
-        if running.stdout is not None:
-            running.stdout.close()
     if code != 0:
         raise UnfinishedError(f"make {words[-1]} failed: {fault or f'code {code}'}")
 

@@ -8,7 +8,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import nullcontext
 from typing import Protocol, TypeAlias
 
-from ackclock.base.threads import cores, with_children
+from ackclock.base.children import with_children
+from ackclock.base.threads import cores
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.tasks.blocks import Block, Part
 from ackclock.sweeps.tasks.studies import worker_of
