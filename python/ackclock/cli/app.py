@@ -348,10 +348,8 @@ def _refuse_options(
     if pcap_link and of_theory["--pcap"] is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
     on = place.on
-    for options, fits, other in (
-        (of_live, place.is_real, "live"),
-        (of_linux, place.is_guest, "linux"),
-    ):
+    others = (of_live, place.is_real, "live"), (of_linux, place.is_guest, "linux")
+    for options, fits, other in others:
         for option, given in options.items():
             if given and not fits:
                 raise BadInput(f"{option}: stands alone, expected --on {other} beside it")

@@ -192,11 +192,11 @@ def keys_of_run(run: Run, about: str = "") -> list[str]:
     return _keys(texts, [before] * len(texts), place, about)
 
 
-def _keys(texts: Sequence[str], befores: Sequence[str], place: Place, about: str) -> list[str]:
+def _keys(texts: Sequence[str], beginnings: Sequence[str], place: Place, about: str) -> list[str]:
     found = []
     texts = [_untitled(text) for text in texts]
     canonicals = _core.canonical(texts)
-    for before, text, (canonical, _) in zip(befores, texts, canonicals, strict=True):
+    for before, text, (canonical, _) in zip(beginnings, texts, canonicals, strict=True):
         said = text if canonical is None else canonical
         programs = _programs(said) if place.is_real else ""
         decided = f"{before} {about} {laws_in(said)} {programs} {said}"
