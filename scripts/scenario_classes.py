@@ -429,8 +429,8 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "Scenario",
                 "",
                 "topology flows=flow duration seed title traffic cross_traffic events=event "
-                "measures=measure probes=probe",
-                defaults={"title": ""},
+                "measures=measure probes=probe linux",
+                defaults={"title": "", "linux": ""},
                 needs=("flow",),
                 bases="ScenarioText, Table",
             ),

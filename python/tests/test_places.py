@@ -1,481 +1,292 @@
-"""The places of results: bad ones told in one line before work begins, and nothing torn or left."""
+"""Places of a run: their words, what commands refuse, and the keys of runs on kernels."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
-import os
-import random
-import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
+from types import SimpleNamespace
 from typing import Any
 
-import polars as pl
 import pytest
-import typer
 
-from ackclock.cli import app as cli
-from ackclock.runs.run import TABLES
-from support import SMALL, Answer, wait_until_it_simulates
-
-COMMAND = Path(sys.executable).parent / "ackclock"
-
-#: Every command that writes, ready but for the place; each would work for a minute.
-WRITERS: dict[str, tuple[str, ...]] = {
-    "run --out": ("run", "long.toml", "--out"),
-    "run --pcap": ("run", "long.toml", "--pcap"),
-    "report --out": ("report", "long.toml", "--out"),
-    "compare --report": ("compare", "long.toml", "--on", "sim", "--repeat", "1", "--report"),
-    "compare --out": ("compare", "long.toml", "--on", "sim", "--repeat", "1", "--out"),
-    "reproduce --out": ("reproduce", "altman1997", "--out"),
-    "judge --out": ("judge", "--out"),
-    "drill --pcap": ("drill", "handshake", "--pcap"),
-    "pairwise --out": ("pairwise", "newreno", "cubic", "--out"),
-    "suite --out": ("suite", "quick", "cubic", "--out"),
-    "sweep --out": ("sweep", "plan.toml", "--out"),
-    "search --out": ("search", "plan.toml", "--out"),
-    "linux build --source-to": ("linux", "build", "7.2", "--source-to"),
-    "readings --out": ("readings", "altman1997", "--out"),
-}
-
-PLAN = """\
-scenario = "long.toml"
-axes."flow.a.variant" = ["newreno", "cubic"]
-search.minimise = "goodput_bps"
-"""
-
-LONG = SMALL.replace('"5 s"', '"100000 s"')
+import ackclock as ac
+from ackclock.base.places import Place, kernel_words, places
+from ackclock.base.threads import Alive, side_by_side
+from ackclock.linux import building, kept, running
+from ackclock.runs import identity
+from ackclock.suites.framework.cells import apart, named
+from ackclock.sweeps.plans.cells import Cells, about
+from ackclock.sweeps.plans.plan import Plan
+from live_support import path
+from support import Answer
+from test_linux import leads_to, manifest, put, tree
 
 
-def prepare(folder: Path) -> Path:
-    (folder / "small.toml").write_text(SMALL, encoding="utf-8")
-    (folder / "long.toml").write_text(LONG, encoding="utf-8")
-    (folder / "plan.toml").write_text(PLAN, encoding="utf-8")
-    return folder
-
-
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACKCLOCK_CACHE", str(tmp_path / "cache"))
-    return prepare(tmp_path)
 
 
-def started(work: Path, *words: str | Path, python: bool = False) -> subprocess.Popen[str]:
-    """Start the command, or Python, in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable if python else str(COMMAND), *map(str, words)],
-        cwd=work,
-        env={**os.environ, "ACKCLOCK_CACHE": str(work / "cache")},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def said(run: subprocess.Popen[str], within_s: float = 60) -> tuple[int, str]:
-    try:
-        _, errors = run.communicate(timeout=within_s)
-    finally:
-        run.kill()
-    return run.returncode, errors
-
-
-#: Far more than a refusal takes on any machine, and less than the work would.
-BOUND_S = 60
-
-
-@contextlib.contextmanager
-def bounded() -> Generator[None]:
-    """Let what goes on for a minute fail, as work does that has begun."""
-
-    def late(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise TimeoutError("it went on, expected a refusal")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, BOUND_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-@pytest.fixture
-def refuse(work: Path, ackclock: Callable[..., Answer]) -> Callable[..., None]:
-    """Expect that the command says these words in one line, before it works; in this process."""
-    del work
-
-    def check(command: tuple[str | Path, ...], *words: str) -> None:
-        with bounded():
-            answer = ackclock(*command)
-        expect_one_line(answer.code, answer.err, *words)
-
-    return check
-
-
-def expect_one_line(code: int | None, errors: str, *words: str) -> None:
-    assert code in {1, 2}, errors
-    lines = errors.splitlines()
-    assert len(lines) == 1, errors
-    assert lines[0].startswith("ackclock: "), errors
-    for word in words:
-        assert word in lines[0], errors
-
-
-def test_the_list_has_every_command_that_writes() -> None:
-    found: set[str] = set()
-    command: Any = typer.main.get_command(cli.app)
-    waiting = list(command.commands.items())
-    for name, each in waiting:
-        waiting += [(f"{name} {word}", it) for word, it in getattr(each, "commands", {}).items()]
-        for parameter in getattr(each, "params", []):
-            if parameter.name in {"out", "pcap", "report", "source_to"}:
-                found.add(f"{name} {parameter.opts[0]}")
-    assert found == set(WRITERS)
-
-
-@pytest.mark.parametrize("writer", WRITERS)
-def test_a_place_that_is_none_is_told_before_work_begins(
-    writer: str, work: Path, refuse: Callable[..., None]
-) -> None:
-    (work / "file").write_text("")
-    (work / "busy").mkdir()
-    held = os.open(work / "busy", os.O_RDONLY)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    before = sorted(work.rglob("*"))
-    for place, words in (
-        ("", ["the name is empty"]),
-        ("file", ["cannot write file: is a file, expected a folder (ENOTDIR)"]),
-        ("file/below", ["cannot write file/below: is a file, expected a folder (ENOTDIR)"]),
-        ("/dev/full", ["cannot write /dev/full: is a file, expected a folder (ENOTDIR)"]),
-        ("/proc/none/below", ["cannot write /proc/none/below: ", "(ENOENT)"]),
-        # NAME_MAX is 255 bytes.
-        ("x" * 256, ["the name is too long (ENAMETOOLONG)"]),
-        ("busy", ["cannot write busy: another run is writing into this folder"]),
-    ):
-        refuse((*WRITERS[writer], place), *words)
-    assert sorted(work.rglob("*")) == before
-    os.close(held)
-
-
-@pytest.mark.parametrize("writer", WRITERS)
-def test_files_that_may_not_grow_are_told_before_work_begins(
-    writer: str, work: Path, refuse: Callable[..., None]
-) -> None:
-    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (16384, most))
-    try:
-        refuse(
-            (*WRITERS[writer], "out"),
-            "cannot write out: the file is larger than is allowed (EFBIG)",
-        )
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
-    assert not (work / "out").exists()
-
-
-#: Runs the command of each line of its input in one process, and prints code and errors of each.
-IN_TURN = """
-import contextlib, io, json, signal, sys
-from ackclock.cli import app as cli
-
-def late(number, frame):
-    raise TimeoutError("it went on, expected an end")
-
-signal.signal(signal.SIGALRM, late)
-answers = []
-for words in json.load(sys.stdin):
-    code, errors = None, io.StringIO()
-    signal.alarm(60)
-    try:
-        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
-            cli.main(words)
-    except SystemExit as left:
-        code = left.code
-    except TimeoutError as error:
-        print(error, file=errors)
-    answers.append((code, errors.getvalue()))
-json.dump(answers, sys.stdout)
-"""
-
-
-def with_disks(
-    work: Path, disks: dict[str, str], commands: list[tuple[str, ...]]
-) -> list[tuple[int | None, str]]:
-    """Return codes and errors of commands, run where file systems with such options are mounted."""
-    for place in disks:
-        (work / place).mkdir()
-    mounts = [f"mount -t tmpfs -o {options} none {place}" for place, options in disks.items()]
-    script = " && ".join([*mounts, 'exec "$@"'])
-    environment = {**os.environ, "ACKCLOCK_CACHE": str(work / "cache")}
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script, "sh", sys.executable, "-c", IN_TURN],
-        input=json.dumps(commands),
-        cwd=work,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [(code, errors) for code, errors in json.loads(done.stdout)]
-
-
-def can_mount() -> bool:
-    if os.geteuid() != 0:
-        return False
-    done = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
-    return done.returncode == 0
-
-
-needs_mounts = pytest.mark.skipif(not can_mount(), reason="needs root, to mount file systems")
-
-
-@needs_mounts
-def test_a_full_or_read_only_disk_is_told_before_work_begins(work: Path) -> None:
-    whys = {"full": "the disk is full (ENOSPC)", "ro": "the file system is read-only (EROFS)"}
-    cases = [
-        (writer, place, why)
-        for writer in WRITERS
-        for disk, why in whys.items()
-        for place in (disk, f"{disk}/below")
+def test_a_place_is_a_substrate_and_a_kernel() -> None:
+    assert Place.of("sim") == Place("sim")
+    assert Place.of("linux") == Place("linux")
+    assert Place.of("linux:7.2") == Place("linux", "7.2")
+    assert Place.of("linux: 7.2, hz 1000") == Place("linux", "7.2, hz 1000")
+    assert str(Place.of("linux:7.2-hz1000")) == "linux:7.2-hz1000"
+    assert [str(each) for each in places("sim, linux:6.12,linux:7.2")] == [
+        *("sim", "linux:6.12", "linux:7.2"),
     ]
-    disks = {"full": "size=16k", "ro": "ro"}
-    found = with_disks(work, disks, [(*WRITERS[writer], place) for writer, place, _ in cases])
-    for (writer, place, why), (code, errors) in zip(cases, found, strict=True):
-        print(writer, place)
-        expect_one_line(code, errors, f"cannot write {place}: {why}")
+    assert [Place.of(word).is_real for word in ("theory", "sim", "linux:7.2", "live")] == [
+        *(False, False, True, True),
+    ]
+    # Live runs are alone.
+    assert [Place.of(word).at_once(8) for word in ("sim", "linux", "live")] == [8, 8, 1]
 
 
-@needs_mounts
 @pytest.mark.parametrize(
-    "commands",
+    ("words", "said"),
     [
-        [
-            ("run", "probed.toml", "--out"),
-            ("run", "probed.toml", "--pcap"),
-            ("compare", "probed.toml", "--on", "sim", "--repeat", "1", "--out"),
-        ],
-        pytest.param([("reproduce", "altman1997/f2", "--quick", "--out")], marks=pytest.mark.slow),
+        ("lnux", "on: `lnux` is no substrate (did you mean `linux`?)"),
+        ("linux7.2", "on: `linux7.2` is no substrate (did you mean `linux`?)"),
+        ("sim,linux:", "on: `linux:` names no kernel, expected one such as `linux:7.2`"),
+        ("sim:7.2", "on: `sim:7.2`: sim has no kernel to choose, expected `sim`"),
+        ("linux:7.2,linux:7.2", "on: `linux:7.2` stands twice; leave one out"),
+        ("theory", "on: `theory`, expected one of sim, live"),
+        ([], "on: expected at least one substrate"),
     ],
-    ids=["runs", "a study"],
 )
-def test_a_disk_that_becomes_full_is_told_in_one_line(
-    commands: list[tuple[str, ...]], work: Path
-) -> None:
-    probe = '[[probe]]\nflow = "a"\nevery = "change"\n'
-    (work / "probed.toml").write_text(SMALL.replace('"5 s"', '"60 s"') + probe, encoding="utf-8")
-    # Room for what is tried, 64 KiB and the folder, and for no results.
-    disks = {f"place-{number}": "size=72k" for number in range(len(commands))}
-    given = [(*words, place) for words, place in zip(commands, disks, strict=True)]
-    for place, (code, errors) in zip(disks, with_disks(work, disks, given), strict=True):
-        lines = [line for line in errors.splitlines() if line.startswith("ackclock: ")]
-        assert code == 2, errors
-        assert len(lines) == 1, errors
-        assert "Traceback" not in errors
-        assert lines[0].startswith(f"ackclock: cannot write {place}"), errors
-        assert lines[0].endswith(": the disk is full (ENOSPC)"), errors
+def test_words_that_are_no_place_are_refused(words: str | list[str], said: str) -> None:
+    with pytest.raises(ac.BadInput) as refused:
+        places(words, among=("sim", "linux", "live") if words != "theory" else ("sim", "live"))
+    assert str(refused.value) == said
 
 
-def test_a_folder_in_the_place_of_a_file_is_told_before_work_begins(
-    work: Path, refuse: Callable[..., None]
-) -> None:
-    for writer, name in (
-        ("run --out", "flows.parquet"),
-        ("compare --out", "compare.svg"),
-        ("reproduce --out", "index.html"),
+def test_names_of_senders_have_their_places_behind_them() -> None:
+    for sender, place, name in (
+        ("cubic", "sim", "cubic"),
+        ("cubic", "live", "cubic, live"),
+        ("cubic+sack(2, 3)", "linux", "cubic+sack(2, 3), linux"),
+        ('{ kind = "codel", target = "15 ms" }', "linux:7.2", None),
     ):
-        place = work / writer.partition(" ")[0]
-        (place / name).mkdir(parents=True)
-        refuse((*WRITERS[writer], place), f"{name}: is a folder, expected a file (EISDIR)")
+        said = named(sender, Place.of(place))
+        assert said == (name or f"{sender}, {place}")
+        assert apart(said) == (sender, Place.of(place))
 
 
-@pytest.mark.parametrize("words", [("new", "web", "--out"), ("drill", "sack", "--task")])
-def test_a_file_that_cannot_be_written_is_told_in_one_line(
-    words: tuple[str, ...], work: Path, refuse: Callable[..., None]
+#: The commands that run on a kernel.
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("run", "one.json", "--on", "linux:7.2"),
+    ("compare", "one.json", "--on", "sim,linux:7.2"),
+    ("report", "one.json", "--on", "linux:7.2"),
+    ("export", "one.json", "out", "--on", "linux:7.2"),
+    ("suite", "quick", "cubic", "--on", "linux:7.2"),
+    ("sweep", "plan.json", "--out", "store"),
+    ("sweep", "plan.json", "--out", "store", "--dry-run"),
+    ("search", "plan.json", "--out", "store"),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_machine_without_a_kernel_is_told_in_a_line(
+    words: tuple[str, ...],
+    ackclock: Callable[..., Answer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for place in ("/proc/nope", "/dev/full/below", "none/below", "x" * 256):
-        refuse((*words, place), place)
-    (work / "there").write_text("mine")
-    refuse((*words, "there"), "there is there already")
-    assert (work / "there").read_text() == "mine"
+    monkeypatch.chdir(tmp_path)
+    scenario = path(duration="1 s")
+    (tmp_path / "one.json").write_text(json.dumps(scenario), encoding="utf-8")
+    plan: dict[str, Any] = {
+        "on": "linux:7.2",
+        "scenario": scenario,
+        "axes": {"length": {"key": "duration", "from": "1 s", "to": "2 s"}},
+        "search": {"maximise": "goodput_bps", "points": 2},
+    }
+    if words[0] == "sweep":
+        plan["axes"]["length"] = {"key": "duration", "values": ["1 s", "2 s"]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
+    answer = ackclock(*words)
+    assert answer.code == 2
+    assert answer.err.count("\n") == 1, answer.err
+    assert "no kernel is in " in answer.err
+    assert "expected one: `ackclock linux build 7.2`" in answer.err
+    assert not (tmp_path / "store").exists()
 
 
-def test_two_runs_into_one_folder_are_kept_apart(work: Path) -> None:
-    first = started(work, "run", "long.toml", "--out", "out")
-    try:
-        wait_until_it_simulates(first.pid, 0.5)
-        second = started(work, "run", "small.toml", "--out", "out")
-        expect_one_line(*said(second), "cannot write out: another run is writing into this folder")
-        first.send_signal(signal.SIGINT)
-        assert said(first) == (130, "ackclock: interrupted\n")
-        assert not (work / "out").exists(), "it was made for a run that left nothing"
-    finally:
-        first.kill()
-    assert said(started(work, "run", "small.toml", "--out", "out"))[0] == 0
-    assert len(list((work / "out").iterdir())) == len(TABLES)
+def test_a_kernel_stands_once_in_a_comparison() -> None:
+    put(manifest())
+    scenario = ac.Scenario.from_dict(path(duration="1 s"))
+    with pytest.raises(
+        ac.BadInput, match=r"on: linux and linux:7\.2 are one kernel; leave one out"
+    ):
+        ac.compare(scenario, on="sim,linux,linux:7.2")
+    with pytest.raises(ac.BadInput, match=r"`6\.12` is no kernel in the cache"):
+        ac.compare(scenario, on="sim,linux:6.12")
 
 
-def whose(folder: Path) -> set[str]:
-    """Return the seeds of the runs whose tables lie there, each read to the end."""
-    seeds: set[str] = set()
-    for path in folder.glob("*.parquet"):
-        pl.read_parquet(path)
-        seeds.add(pl.read_parquet_metadata(path)["ackclock.seed"])
-    return seeds
+def key(on: str, text: str | None = None) -> str:
+    return identity.run_keys([text or scenario_text()], on=on)[0]
 
 
-#: Runs the command of its first line. For each further line it forks, runs the command of that line
-#: in the child, which has nothing to load, and prints first its process and then how it ended.
-FORKS = """
-import contextlib, io, os, sys
-from ackclock.cli import app as cli
+def scenario_text(**more: Any) -> str:
+    return ac.Scenario.from_dict(path(**{"duration": "1 s", **more})).to_json()
 
-with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
-    cli.main(sys.stdin.readline().split())
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        sys.stdout = open(os.devnull, "w")
-        cli.main(line.split())
-    print(child, flush=True)
-    print(os.waitpid(child, 0)[1], flush=True)
+
+def test_the_key_of_a_run_knows_the_kernel_its_ticks_its_mode_and_its_bytes() -> None:
+    put(manifest())
+    put(manifest(hz=1000))
+    put(manifest("6.12.117", mode="ptrace"))
+    keys = {key(on) for on in ("sim", "live", "linux", "linux:7.2-hz1000", "linux:6.12")}
+    assert len(keys) == 5
+    # The same kernel by other words.
+    assert key("linux") == key("linux:7.2") == key("linux:7.2, hz 250")
+    assert key("linux") == key(f"linux:{manifest().key}")
+    # Another compiler leaves other bytes of the same key.
+    before = key("linux")
+    kept.remove(manifest().key)
+    put(replace(manifest(), files=dict.fromkeys(kept.FILES, "1")))
+    assert key("linux:7.2-hz250") != before
+    # And its mode.
+    before = key("linux")
+    kept.remove(manifest().key)
+    put(replace(manifest(mode="ptrace"), files=dict.fromkeys(kept.FILES, "1")))
+    assert key("linux") != before
+
+
+def test_the_key_of_a_run_that_is_there_is_of_the_kernel_that_it_had() -> None:
+    kernel = put(manifest())
+    expected = [key("linux")]
+    told = {"substrate": "linux", "linux": {**kernel.about(), "seed": 3}}
+    run: Any = SimpleNamespace(live=told, theory=None, scenario_texts=[scenario_text()])
+    assert identity.keys_of_run(run) == expected
+    # A newer one, or none, changes nothing of it.
+    put(manifest("7.3.1"))
+    kept.remove(manifest().key)
+    assert key("linux") not in expected
+    assert identity.keys_of_run(run) == expected
+    assert kernel_words(told) == "Linux 7.2.13, hz 250, in virtual time (seccomp)"
+    assert kernel_words({"substrate": "live"}) == kernel_words(None) == ""
+
+
+def test_a_scenario_may_name_the_kernel_which_other_runs_do_not_read() -> None:
+    named_text = scenario_text(linux="6.12")
+    assert key("sim", named_text) == key("sim")
+    with pytest.raises(ac.BadInput, match=r"no kernel is in .* `ackclock linux build 6\.12`"):
+        running.run_linux(ac.Scenario.from_dict(path(linux="6.12")))
+    put(manifest())
+    old = put(manifest("6.12.117", mode="ptrace")).manifest
+    # The name is no part of the key; the kernel that it means is.
+    assert key("linux", named_text) == key("linux:6.12") != key("linux")
+    # What the command says goes before.
+    assert key("linux:7.2", named_text) == key("linux")
+    assert identity.settled("linux", named_text).key == old.key
+    assert identity.settled("linux:7.2", named_text).key == manifest().key
+    plan = Plan.from_dict({"on": "linux", "scenario": path(linux="6.12")})
+    assert plan.settled().on == f"linux:{old.key}"
+    with pytest.raises(ac.BadInput, match=r"^linux: "):
+        ac.simulate(ac.Scenario.from_dict(path(linux="6.12\n")))
+
+
+def test_an_axis_of_kernels_leaves_each_cell_its_own() -> None:
+    put(manifest())
+    put(manifest("6.12.117", mode="ptrace"))
+    axes = {"kernel": {"key": "linux", "values": ["7.2", "6.12"]}}
+    plan = Plan.from_dict({"on": "linux", "scenario": path(), "axes": axes})
+    assert plan.settled() == plan
+    keys = Cells(plan).keys().to_list()
+    assert keys == [identity.run_keys([scenario_text(duration="3 s")], on=on, about=about(plan))[0]
+                    for on in ("linux:7.2", "linux:6.12")]  # fmt: skip
+
+
+def test_a_plan_keeps_its_kernel_though_a_newer_one_is_built() -> None:
+    put(manifest())
+    plan = Plan.from_dict({"on": "linux", "scenario": path(duration="1 s")})
+    assert plan.on == "linux"
+    settled = plan.settled()
+    put(manifest("7.3.1"))
+    assert settled.on == f"linux:{manifest().key}"
+    assert settled.settled() == settled
+    assert plan.settled().on == f"linux:{manifest('7.3.1').key}"
+    simulated = Plan.from_dict({"scenario": path(duration="1 s")})
+    assert simulated.settled() == simulated
+
+
+def test_calls_side_by_side_end_if_nobody_waits() -> None:
+    ended = threading.Event()
+
+    def works(_: Alive) -> int:
+        return 7
+
+    def hangs(alive: Alive) -> int:
+        try:
+            while True:
+                alive(0.0)
+                ended.wait(0.01)
+        finally:
+            ended.set()
+
+    def fails(_: Alive) -> int:
+        raise ac.BadInput("no")
+
+    assert list(side_by_side([works] * 5, 2)) == [7] * 5
+    assert list(side_by_side([], 2)) == []
+    # One at a time waits to be asked for.
+    with closing(side_by_side([works, fails], 1)) as found:
+        assert next(found) == 7
+    with closing(side_by_side([works, hangs, hangs], 2)) as found:
+        assert next(found) == 7
+    assert ended.is_set()
+    with pytest.raises(ac.BadInput, match="no"):
+        list(side_by_side([fails, hangs], 2))
+
+
+#: A program that begins a build, or boots a guest, in the folders that its words name.
+BUILDS = """
+import sys
+from ackclock.linux.building import Building, build
+build(Building(sys.argv[1]), print)
+"""
+BOOTS = """
+import sys
+from pathlib import Path
+from ackclock.linux import booting, kept
+booting.boot(kept.one(None), booting.Boot(["/bin/true"]), Path(sys.argv[1]))
 """
 
-KILLS = 25
 
-
-def test_kills_leave_nothing_torn_or_mixed_and_the_next_run_tidies(work: Path) -> None:
-    # Samples of 4000 packets a second and 12 bytes or so each: writing takes a while.
-    probe = '[[probe]]\nflow = "a"\nevery = "change"\n'
-    text = SMALL.replace("10 Mbit/s", "50 Mbit/s") + probe
-    (work / "killed.toml").write_text(text, encoding="utf-8")
-    out = work / "out"
-    words = ["run", "killed.toml", "--out", "out", "--seed"]
-    draw = random.Random(36)  # noqa: S311 - nothing is secret
-    torn = 0
-    forks = started(work, "-c", FORKS, python=True)
-    assert forks.stdin is not None
-    assert forks.stdout is not None
-    try:
-        print(*words, 0, file=forks.stdin)
-        for seed in range(1, KILLS + 1):
-            print(*words, seed, file=forks.stdin, flush=True)
-            child = int(forks.stdout.readline())
-            wait_until_it_writes(child, out)
-            time.sleep(draw.choice((0, 0.001, 0.003, 0.01, 0.03)))
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-            assert int(forks.stdout.readline()) in {0, signal.SIGKILL}
-            assert len(whose(out)) <= 1, "the tables of two runs"
-            torn += any(path.suffix == ".part" for path in out.iterdir())
-    finally:
-        forks.kill()
-        forks.communicate()
-    assert torn > 0, "none was killed while it wrote"
-    assert said(started(work, *words, str(KILLS + 1)))[0] == 0
-    assert len(list(out.iterdir())) == len(TABLES)
-    assert whose(out) == {str(KILLS + 1)}
-
-
-def wait_until_it_writes(pid: int, out: Path) -> None:
-    """Wait until a process has begun a file, or is gone."""
-    own = f".ackclock-{pid}-"
-    deadline = time.monotonic() + BOUND_S
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < deadline, "it neither wrote nor ended"
-        # The first is the trial of the place.
-        names = [path.name for path in out.iterdir() if path.name.startswith(own)]
-        if any(name != f"{own}0.part" for name in names):
-            break
-        time.sleep(0.0005)
-
-
-def expect_interrupted(child: subprocess.Popen[str]) -> None:
-    """Interrupt a process, and expect its end within seconds of a processor."""
-    before_s = sum(int(ticks) for ticks in cpu(child.pid)) / os.sysconf("SC_CLK_TCK")
-    others = resource.getrusage(resource.RUSAGE_CHILDREN)
-    child.send_signal(signal.SIGINT)
-    assert said(child) == (130, "ackclock: interrupted\n")
-    all_of_them = resource.getrusage(resource.RUSAGE_CHILDREN)
-    took_s = all_of_them.ru_utime + all_of_them.ru_stime - others.ru_utime - others.ru_stime
-    # It takes 0.2 s; without the interrupt it goes on for minutes.
-    assert took_s - before_s < 5.0
-
-
-def wait_until_it_waits(pid: int) -> None:
-    """Wait until a process has loaded the extension and stands still."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError):
-            if "_core" in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8"):
-                before = cpu(pid)
-                time.sleep(0.3)
-                if cpu(pid) == before:
-                    return
-        time.sleep(0.05)
-    raise TimeoutError(pid)
-
-
-def cpu(pid: int) -> list[str]:
-    stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    return stat.rpartition(")")[2].split()[11:13]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "fifo"),
-        ("run", "fifo", "--out", "out"),
-        ("compare", "fifo", "--on", "sim"),
-        ("drill", "fifo"),
-        ("play", "http://127.0.0.1:9/x", "--trace", "fifo.csv"),
-    ],
-)
-def test_an_interrupt_ends_the_wait_for_a_fifo(arguments: tuple[str, ...], work: Path) -> None:
-    os.mkfifo(work / "fifo")
-    os.mkfifo(work / "fifo.csv")
-    child = started(work, *arguments)
-    wait_until_it_waits(child.pid)
-    expect_interrupted(child)
-    assert not (work / "out").exists()
-
-
-def test_a_scenario_makes_no_run_wait_for_a_fifo(
-    work: Path, ackclock: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("program", [BUILDS, BOOTS], ids=["build", "boot"])
+def test_a_signal_ends_what_a_build_or_a_guest_has_started(
+    program: str, number: int, tmp_path: Path
 ) -> None:
-    os.mkfifo(work / "fifo")
-    channel = 'channel = { kind = "trace", times_ms = "fifo" }'
-    trace = SMALL.replace('delay = "20 ms",', f'delay = "20 ms", {channel},')
-    (work / "trace.toml").write_text(trace, encoding="utf-8")
-    monkeypatch.chdir(work)
-    answer = ackclock("run", "trace.toml")
-    assert (answer.code, answer.out) == (2, "")
-    assert "`fifo` is no plain file, expected a file of numbers" in answer.err
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("packmime", "--draws", "10000000"),
-        ("run", "long.toml"),
-        ("run", "long.toml", "--out", "out"),
-        ("run", "long.toml", "--pcap", "out"),
-    ],
-)
-def test_an_interrupt_ends_work_and_leaves_nothing(arguments: tuple[str, ...], work: Path) -> None:
-    child = started(work, *arguments)
-    wait_until_it_simulates(child.pid, 0.5)
-    expect_interrupted(child)
-    assert not (work / "out").exists()
+    if program == BUILDS:
+        if building.missing_tools():
+            pytest.skip(f"no {', '.join(building.missing_tools())}")
+        place = tree(tmp_path, "tinyconfig:\n\t@touch BEGUN; sleep 1000\n")
+        begun, cache = "**/BEGUN", tmp_path / "cache"
+    else:
+        linux = put(manifest()).folder / "linux"
+        linux.write_text("#!/bin/sh\ntouch BEGUN; sleep 1000\n", encoding="utf-8")
+        linux.chmod(0o755)
+        place = tmp_path / "guest"
+        place.mkdir()
+        begun, cache = "guest/BEGUN", place
+    running = subprocess.Popen(
+        [sys.executable, "-c", program, str(place)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not list(tmp_path.glob(begun)):
+        assert running.poll() is None
+        time.sleep(0.02)
+    running.send_signal(number)
+    assert running.wait() != 0
+    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if leads_to(it, cache)]

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
+from ackclock.base.places import Place
 from ackclock.runs.comparison import Column
 from support import ROOT, Answer
 
@@ -81,7 +82,7 @@ def test_what_a_substrate_does_not_have_is_refused(
 ) -> None:
     file = tmp_path / "s.json"
     file.write_text(json.dumps(lossy), encoding="utf-8")
-    with pytest.raises(ac.BadInput, match=r"^on: `sin` is no substrate, expected one of theory"):
+    with pytest.raises(ac.BadInput, match=r"^on: `sin` is no substrate .did you mean `sim`"):
         ac.run(file, on="sin")  # pyright: ignore[reportArgumentType]
     with pytest.raises(ac.BadInput, match=r'^run: on="sim" has no option `ports`$'):
         ac.run(file, ports="tun")
@@ -126,7 +127,7 @@ def compared(sim: dict[str, Any], live: dict[str, Any], sims: int, lives: int) -
     first, second = ac.Scenario.from_dict(sim), ac.Scenario.from_dict(live)
     found = ac.compare(first, on=["sim"], repeat=sims)
     other = ac.compare(second, on=["sim"], repeat=lives)
-    columns = {"sim": Column("sim"), "live": Column("live")}
+    columns = {title: Column(Place.of(title)) for title in ("sim", "live")}
     return replace(found, columns=columns, runs={**found.runs, "live": other.runs["sim"]})
 
 
@@ -212,7 +213,7 @@ def test_senders_are_compared_like_substrates(
 def test_columns_that_cannot_be_are_refused(lossy: dict[str, Any]) -> None:
     scenario = ac.Scenario.from_dict(lossy)
     for options, expected in (
-        ({"on": ["sim", "sim"]}, "compare: `sim` stands twice; leave one out"),
+        ({"on": ["sim", "sim"]}, "compare: on: `sim` stands twice; leave one out"),
         ({"on": []}, "compare: on: expected at least one substrate"),
         ({"variants": "cubic"}, "compare: variants: expected a list such as"),
         ({"variants": ["cubic", "cubicc"]}, "compare: variants: unknown part `cubicc`"),

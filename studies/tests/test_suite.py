@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ackclock as ac
+from ackclock.base.places import Place
 from ackclock.cli.app import app
 from ackclock.suites import SUITES
 from ackclock.suites.framework.case import Case, Limit, Outcome
@@ -24,6 +25,7 @@ from ackclock.suites.framework.paths import Member, Way
 from ackclock.suites.page import _command
 from ackclock.suites.running import SuiteResult, _case, run_suite
 from ackclock_studies.suites.c4.suite import SPECS, limit_s
+from test_linux import manifest, put
 
 RUN = CliRunner()
 
@@ -356,7 +358,8 @@ def test_live_senders_stand_beside_simulated_ones(monkeypatch: pytest.MonkeyPatc
     told: list[str] = []
     tries: dict[str, int] = {}
 
-    def live(scenario: ac.Scenario) -> Lived:
+    def live(scenario: ac.Scenario, *, seed: int | None = None) -> Lived:
+        assert seed is None
         variant = str(scenario.flows[0].variant)
         if variant == "bbr":
             raise ac.BadInput("flow[0].variant: the kernel has no `bbr` of the draft")
@@ -381,6 +384,61 @@ def test_live_senders_stand_beside_simulated_ones(monkeypatch: pytest.MonkeyPatc
     assert told[0].startswith("live: 15 runs, one after another, take ")
     assert "--on sim,live" in _command(found)
     assert "--seeds" not in _command(found)
+
+
+def test_senders_on_a_kernel_in_virtual_time_stand_beside_simulated_ones(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ACKCLOCK_CACHE", str(tmp_path / "cache"))
+    kernels = [put(manifest()).manifest.key, put(manifest("6.12.117")).manifest.key]
+    told: list[str] = []
+    tries: dict[tuple[str, str], int] = {}
+
+    def guest(
+        scenario: ac.Scenario,
+        *,
+        linux: str,
+        seed: int | None = None,
+        progress: Callable[[float], None],
+    ) -> Lived:
+        assert seed is None
+        assert scenario.flows[0].profile == "linux"
+        progress(1.0)
+        variant = str(scenario.flows[0].variant)
+        tries[linux, variant] = tries.get((linux, variant), 0) + 1
+        return Lived(scenario, variant != "newreno")
+
+    monkeypatch.setattr("ackclock.linux.running.run_linux", guest)
+
+    def result() -> SuiteResult:
+        return run_suite(
+            "quick", ["cubic", "newreno"], cases=["alone"], on="sim,linux,linux:6.12",
+            told=told.append, keep=tmp_path / "kept", threads=1,
+        )  # fmt: skip
+
+    found = result()
+    assert found.variants == tuple(
+        f"{sender}{place}"
+        for place in ("", ", linux", ", linux:6.12")
+        for sender in ("cubic", "newreno")
+    )
+    assert found.kernel == ", ".join(kernels)
+    assert "--on sim,linux,linux:6.12" in _command(found)
+    seeds = found.cell("alone", "cubic").case.seeds
+    for place in ("linux", "linux:6.12"):
+        assert found.cell("alone", f"cubic, {place}").values
+        # A guest's run that is no measurement would be the same again.
+        refused = found.cell("alone", f"newreno, {place}")
+        assert refused.reason == "no measurement in 1 run: the path was late"
+    assert [tries[key, "cubic"] for key in kernels] == [seeds, seeds]
+    assert [tries[key, "newreno"] for key in kernels] == [1, 1]
+    assert told[0] == f"alone: newreno, linux is refused: {refused.reason}"
+    # Values are kept for the kernel that left them.
+    assert result().digest == found.digest
+    assert [tries[key, "cubic"] for key in kernels] == [seeds, seeds]
+    put(manifest("7.3.1"))
+    assert result().digest != found.digest
+    assert tries[manifest("7.3.1").key, "cubic"] == seeds
 
 
 def test_disciplines_stand_in_the_place_of_senders(tmp_path: Path) -> None:
@@ -441,9 +499,9 @@ def test_finished_runs_are_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_value_is_kept_for_the_sources_that_made_it(tmp_path: Path) -> None:
     made = case()
     scenario = made.build("newreno", 1)
-    Kept(tmp_path, "a").put(made, "sim", scenario, 0.5)
-    assert Kept(tmp_path, "a").get(made, "sim", scenario) == 0.5
-    assert Kept(tmp_path, "b").get(made, "sim", scenario) is None
+    Kept(tmp_path, "a").put(made, Place.of("sim"), scenario, 0.5)
+    assert Kept(tmp_path, "a").get(made, Place.of("sim"), scenario) == 0.5
+    assert Kept(tmp_path, "b").get(made, Place.of("sim"), scenario) is None
 
 
 def test_cases_that_look_at_variables_are_not_live() -> None:
@@ -456,8 +514,8 @@ def test_cases_that_look_at_variables_are_not_live() -> None:
 
 
 def test_a_place_that_is_none_is_refused() -> None:
-    with pytest.raises(ac.BadInput, match="suite: on: `lives` is none"):
-        run_suite("quick", ["cubic"], on=["lives"])  # type: ignore[list-item]
+    with pytest.raises(ac.BadInput, match="suite: on: `lives` is no substrate"):
+        run_suite("quick", ["cubic"], on=["lives"])
 
 
 def test_a_live_baseline_is_live() -> None:

@@ -73,6 +73,10 @@ pub struct Scenario {
     /// The probes, which record over time.
     #[serde(default, rename = "probe", skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Probe>,
+    /// The kernel of a run on Linux in virtual time that nobody names another one for: a version such as `7.2`, or
+    /// `7.2, hz 1000`. Other runs do not read it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub linux: String,
 }
 
 const fn default_seed() -> u64 {

@@ -13,8 +13,8 @@ Engine: TypeAlias = Literal["fast", "reference"]
 Profile: TypeAlias = Literal["rfc", "linux", "ns2"]
 
 #: The substrates on which a scenario is run.
-Substrate: TypeAlias = Literal["theory", "sim", "live"]
-SUBSTRATES: tuple[Substrate, ...] = ("theory", "sim", "live")
+Substrate: TypeAlias = Literal["theory", "sim", "linux", "live"]
+SUBSTRATES: tuple[Substrate, ...] = ("theory", "sim", "linux", "live")
 
 
 def number_of(things: int, noun: str, nouns: str | None = None) -> str:

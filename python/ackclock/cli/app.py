@@ -19,10 +19,11 @@ import typer
 import ackclock
 from ackclock.base.errors import BadInput, MissingPackageError, UnfinishedError
 from ackclock.base.nearest import near, nearest
+from ackclock.base.places import Place, kernel_words, places
 from ackclock.base.plain import read_plainly
 from ackclock.base.shown import shortened
 from ackclock.base.threads import MOST_THREADS
-from ackclock.base.words import SUBSTRATES, Substrate
+from ackclock.base.words import SUBSTRATES
 from ackclock.base.writing import Folder
 from ackclock.cli import printing
 from ackclock.cli.commands.bench import bench
@@ -245,11 +246,12 @@ def run(
         ),
     ] = None,
     on: Annotated[
-        Literal["sim", "live", "linux", "theory"],
+        str,
         typer.Option(
+            metavar="SUBSTRATE",
             help="sim: packet simulation; live: real packets, and the kernel's TCP at their ends; "
-            "linux: the same within a Linux kernel in virtual time; theory: the closed form that "
-            "the scenario matches."
+            "linux, linux:7.2: the same on a Linux kernel in virtual time; theory: the closed form "
+            "that the scenario matches.",
         ),
     ] = "sim",
     linux: Annotated[
@@ -308,8 +310,9 @@ def run(
 
     load_laws(law)
     told = _Told.of(out, as_json=as_json, as_csv=as_csv)
+    place = Place.of(on, "--on")
     _refuse_options(
-        on,
+        place,
         of_theory={"--seed": seed, "--pcap": pcap},
         of_sim={"--engine": engine},
         of_live={
@@ -321,11 +324,11 @@ def run(
         pcap_link=pcap_link,
     )  # fmt: skip
     scenario = ScenarioFile(file)
-    if on in ("live", "linux"):
+    if place.is_real:
         refuse_programs(scenario.to_json(), allowed=allow_programs)
     with _held(out, pcap):
         _run(
-            scenario, on=on, engine=engine or "fast", out=out, seed=seed, pcap=pcap,
+            scenario, place=place, engine=engine or "fast", out=out, seed=seed, pcap=pcap,
             pcap_link=pcap_link, ports=ports, sender=sender, receiver=receiver, routers=routers,
             records=records, busy=busy, told=told, allow_programs=allow_programs, as_root=as_root,
             linux=linux,
@@ -333,7 +336,7 @@ def run(
 
 
 def _refuse_options(
-    on: str,
+    place: Place,
     *,
     of_theory: Mapping[str, object],
     of_sim: Mapping[str, object],
@@ -344,14 +347,15 @@ def _refuse_options(
     """Refuse the first option of a run that is another substrate's."""
     if pcap_link and of_theory["--pcap"] is None:
         raise BadInput("--pcap-link: stands alone, expected --pcap beside it")
-    on_packets = ("live", "linux")
-    for options, places in ((of_live, on_packets), (of_linux, ("linux",))):
+    on = place.on
+    others = (of_live, place.is_real, "live"), (of_linux, place.is_guest, "linux")
+    for options, fits, other in others:
         for option, given in options.items():
-            if given and on not in places:
-                raise BadInput(f"{option}: stands alone, expected --on {places[0]} beside it")
-    if of_live["--busy"] and on == "linux":
+            if given and not fits:
+                raise BadInput(f"{option}: stands alone, expected --on {other} beside it")
+    if of_live["--busy"] and place.is_guest:
         raise BadInput("--busy: a guest's clock waits for the path, expected --on live beside it")
-    if pcap_link and on in on_packets:
+    if pcap_link and place.is_real:
         raise BadInput("--pcap-link: a live run captures hosts, expected --pcap alone")
     for option, given in of_theory.items():
         if given is not None and on == "theory":
@@ -374,7 +378,7 @@ def _held(out: Path | None, pcap: Path | None = None) -> Generator[None]:
 def _run(
     scenario: ScenarioFile,
     *,
-    on: Substrate | Literal["linux"],
+    place: Place,
     engine: Literal["fast", "reference"],
     out: Path | None,
     seed: int | None,
@@ -393,10 +397,10 @@ def _run(
 ) -> None:
     from ackclock.runs.api import run_to
 
-    if on == "theory":
+    if place.on == "theory":
         _tell_theory(ackclock.run(scenario, on="theory"), told)
         return
-    if on == "live":
+    if place.on == "live":
         with printing.status(f"on real packets for {scenario.duration}"):
             result = ackclock.run_live(
                 scenario, seed=seed, ports=ports, pcap=pcap, sender=sender, receiver=receiver,
@@ -406,14 +410,10 @@ def _run(
             )  # fmt: skip
         _tell_live(result, told)
         return
-    if on == "linux":
-        with printing.status(f"in a guest for {scenario.duration} of its clock") as status:
-
-            def tell(at_s: float) -> None:
-                status(f"in a guest: {at_s:.1f} s of its clock")
-
+    if place.is_guest:
+        with printing.in_guest(scenario.duration) as tell:
             result = ackclock.run(
-                scenario, on="linux", linux=linux, seed=seed, ports=ports, pcap=pcap,
+                scenario, on=place, linux=linux, seed=seed, ports=ports, pcap=pcap,
                 sender=sender, receiver=receiver, routers=routers, records=records,
                 programs=None if out is None else out / "programs",
                 allow_programs=allow_programs, as_root=as_root,
@@ -497,6 +497,8 @@ def _tell_live(result: ackclock.Run, told: _Told) -> None:
             f"Lateness of {lateness['packets']} packets: median {lateness['p50_s'] * 1e6:.0f} us, "
             f"99 % within {lateness['p99_s'] * 1e6:.0f} us, most {lateness['max_s'] * 1e3:.2f} ms."
         )
+        if kernel := kernel_words(report):
+            print(f"{kernel}.")
         folder = None if told.out is None else told.out / "programs"
         for line in program_lines(report, result.rows("flows"), folder):
             print(printing.plain(line))
@@ -512,8 +514,8 @@ def compare(
     on: Annotated[
         str | None,
         typer.Option(
-            help="The substrates, with commas between them: theory, sim, live. Default: sim,live; "
-            "with --variants sim."
+            help="The substrates, with commas between them: theory, sim, live, linux, and of "
+            "several kernels linux:6.12,linux:7.2. Default: sim,live; with --variants sim."
         ),
     ] = None,
     variants: Annotated[
@@ -543,7 +545,8 @@ def compare(
     substrates = _substrates(on)
     names = [] if variants is None else _words_outside_parentheses(variants)
     scenario = ackclock.Scenario.from_file(file)
-    if "live" in (substrates or ()) or (substrates is None and not names):
+    real = not names if substrates is None else any(each.is_real for each in substrates)
+    if real:
         refuse_programs(scenario.to_json(), allowed=allow_programs)
     if report is not None:
         # It says before the runs if a package is missing.
@@ -615,12 +618,9 @@ def _words_of_compare(file: Path, on: str | None, variants: str | None, repeat: 
     return ["ackclock", "compare", str(file), *map(str, given), "--report", "DIR"]
 
 
-def _substrates(on: str | None) -> list[Substrate] | None:
-    words = None if on is None else on.split(",")
-    for word in words or ():
-        if word not in SUBSTRATES:
-            raise BadInput(f"--on: `{word}` is no substrate{nearest(word, SUBSTRATES)}")
-    return None if words is None else [each for each in SUBSTRATES if each in words]
+def _substrates(on: str | None) -> list[Place] | None:
+    found = None if on is None else places(on, "--on")
+    return found and sorted(found, key=lambda place: SUBSTRATES.index(place.on))
 
 
 def _words_outside_parentheses(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from ackclock.base.errors import BadInput
+from ackclock.base.places import PACKETS, Place, places
 from ackclock.cli import printing
 from ackclock.laws.own import load_law
 
@@ -16,10 +17,12 @@ __all__ = [
     "AsJson",
     "AsRoot",
     "Laws",
+    "Packets",
     "Receiver",
     "Sender",
     "load_laws",
     "named_laws",
+    "packets",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -35,6 +38,16 @@ AsRoot = Annotated[
         "ordinary user.",
     ),
 ]
+Packets = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        metavar="SUBSTRATE",
+        help="sim: packet simulation; live: real packets, and the kernel's TCP at their ends; "
+        "linux, linux:7.2: the same on a Linux kernel in virtual time.",
+    ),
+]
+"""A substrate that has packets."""
 Sender = Annotated[
     Literal["kernel", "ackclock"] | None,
     typer.Option(help="The TCP of the senders, in a live run. Default: as the file says."),
@@ -82,3 +95,9 @@ def named_laws(laws: Sequence[str] | None) -> dict[str, str]:
             )
         found[name] = file
     return found
+
+
+def packets(on: str) -> Place:
+    """Return the substrate of an option ``--on`` that takes those with packets."""
+    (place,) = places([on], "--on", PACKETS)
+    return place

@@ -21,6 +21,7 @@ __all__ = [
     "KEPT",
     "LONGEST_LINE",
     "console",
+    "in_guest",
     "output",
     "plain",
     "print_json",
@@ -214,6 +215,13 @@ def _line(text: str, every_s: float) -> Generator[Callable[[str], None]]:
             print(f"ackclock: {plain(words)}", file=sys.stderr, flush=True)
 
     yield tell
+
+
+@contextmanager
+def in_guest(duration: str) -> Generator[Callable[[float], None]]:
+    """Say how far a run on a kernel in virtual time is, by that kernel's clock."""
+    with status(f"in a guest for {duration} of its clock") as update:
+        yield lambda at_s: update(f"in a guest: {at_s:.1f} s of its clock")
 
 
 @contextmanager

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import resource
 import select
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ackclock.base.children import begun
 from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.base.writing import write_file
 from ackclock.linux.kept import Kept
@@ -165,20 +164,18 @@ def boot(
     }
     console = folder / "console"
     write_file(console, "")
-    with console.open("ab") as said:
-        guest = subprocess.Popen(
+    with (
+        console.open("ab") as said,
+        begun(
             command_line(kernel, wish),
             cwd=folder,
             env=variables,
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=said,
-            start_new_session=True,
-        )
-        try:
-            reached = _watch(guest, folder, wish, progress)
-        finally:
-            _end(guest)
+        ) as guest,
+    ):
+        reached = _watch(guest, folder, wish, progress)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     code = _code(kernel, folder, wish)
@@ -205,6 +202,8 @@ def _watch(
                 f"the guest computes and its clock stands at {reached:.1f} s since its boot: it was"
                 f" ended after {used - at_s:.0f} s of a processor"
             )
+        if progress is not None:
+            progress(reached)
     return _beat(folder) or reached
 
 
@@ -235,13 +234,6 @@ def _processor_s(session: int) -> float:
         if int(words[3]) == session:
             ticks += sum(map(int, words[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _end(guest: subprocess.Popen[bytes]) -> None:
-    """End a guest and the processes that are its programs'."""
-    with suppress(ProcessLookupError):
-        os.killpg(guest.pid, signal.SIGKILL)
-    guest.wait()
 
 
 def _code(kernel: Kept, folder: Path, wish: Boot) -> int:

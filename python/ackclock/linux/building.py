@@ -8,7 +8,6 @@ import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ackclock import _core
+from ackclock.base.children import begun, with_children
 from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.base.words import number_of
 from ackclock.base.writing import Folder, copy_file, write_file
@@ -96,6 +96,7 @@ def build(wish: Building, progress: Callable[[str], None]) -> tuple[kept.Kept, b
     if lacking := missing_tools():
         raise BadInput(f"to build a kernel this machine lacks {', '.join(lacking)}")
     with ExitStack() as held:
+        held.enter_context(with_children())
         if wish.source_to is not None:
             held.enter_context(Folder(wish.source_to))
         work = held.enter_context(kept.work_folder())
@@ -203,7 +204,8 @@ def _compile(tree: Path, jobs: int, progress: Callable[[str], None]) -> None:
 
 def _make(tree: Path, words: list[str], hear: Callable[[str], None]) -> None:
     """Run make on a tree, which is ended with all that it has started if this is interrupted."""
-    running = subprocess.Popen(
+    fault = ""
+    with begun(
         [shutil.which("make") or "make", "ARCH=um", *words],
         cwd=tree,
         env={**os.environ, **_NOBODY},
@@ -212,21 +214,12 @@ def _make(tree: Path, words: list[str], hear: Callable[[str], None]) -> None:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        start_new_session=True,
-    )
-    fault = ""
-    try:
+    ) as running:
         for line in running.stdout or ():
             if not fault and re.search(r"\berror\b|\*\*\*", line, re.IGNORECASE):
                 fault = line.strip()
             hear(line)
         code = running.wait()
-    finally:
-        if running.poll() is None:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.wait()
-        if running.stdout is not None:
-            running.stdout.close()
     if code != 0:
         raise UnfinishedError(f"make {words[-1]} failed: {fault or f'code {code}'}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping
@@ -17,7 +18,18 @@ from ackclock.base.errors import BadInput
 from ackclock.base.nearest import nearest
 from ackclock.base.writing import write_file
 
-__all__ = ["Kept", "Manifest", "cache", "keep", "kernels", "key_of", "one", "remove", "work_folder"]
+__all__ = [
+    "Kept",
+    "Manifest",
+    "cache",
+    "decided",
+    "keep",
+    "kernels",
+    "key_of",
+    "one",
+    "remove",
+    "work_folder",
+]
 
 #: The files of a kernel: what is booted, its first process, and what gives it random numbers.
 FILES = ("linux", "init", "seeded.so")
@@ -91,6 +103,12 @@ class Kept:
             name: said[name]
             for name in ("key", "version", "hz", "mode", "patches", "config", "files")
         }
+
+
+def decided(about: Mapping[str, Any]) -> str:
+    """Return all of a kernel that decides a run: the hashes of its files, its ticks and mode."""
+    said = {name: about[name] for name in ("version", "hz", "mode", "files")}
+    return json.dumps(said, sort_keys=True)
 
 
 def cache() -> Path:
@@ -183,9 +201,9 @@ def _read(folder: Path) -> Manifest | None:
 
 
 def one(word: str | None) -> Kept:
-    """Return the kernel that a word means: a key, a version, or ``7.2, hz 1000``.
+    """Return the kernel that a word means: a key or its beginning, or ``7.2, hz 1000``.
 
-    None is the newest version, with the fewest ticks.
+    None, and an empty word, is the newest version, with the fewest ticks.
 
     Raises
     ------
@@ -194,20 +212,30 @@ def one(word: str | None) -> Kept:
     """
     found = kernels()
     if not found:
-        version = (word or "7.2").split(",")[0].split("-")[0].strip()
+        version = re.split(r"[,-]", word or "7.2")[0].strip()
         raise BadInput(f"no kernel is in {cache()}, expected one: `ackclock linux build {version}`")
-    if word is None:
+    if not word:
         return found[0]
-    version, _, ticks = (part.strip() for part in word.partition(","))
-    hz = ticks.removeprefix("hz").strip()
+    version, hz, digest = _read_word(word) or (word, "", "")
     for kernel in found:
         told = kernel.manifest
-        if word == told.key:
-            return kernel
-        if f"{told.version}.".startswith(f"{version}.") and hz in ("", str(told.hz)):
+        if (
+            f"{told.version}.".startswith(f"{version}.")
+            and hz in ("", str(told.hz))
+            and told.key.rpartition("-")[2].startswith(digest)
+        ):
             return kernel
     keys = [kernel.manifest.key for kernel in found]
     raise BadInput(f"`{word}` is no kernel in the cache{nearest(word, keys)}")
+
+
+def _read_word(word: str) -> tuple[str, str, str] | None:
+    """Return the version, the ticks and the hash's beginning that a word says, as far as it does.
+
+    The word is a key, its beginning (``7.2``, ``7.2-hz1000``) or ``7.2, hz 1000``.
+    """
+    read = re.fullmatch(r"([\d.]+)(?:(?:-|, *)hz *(\d+)(?:-([0-9a-f]*))?)?", word.strip())
+    return None if read is None else (read[1], read[2] or "", read[3] or "")
 
 
 def remove(key: str) -> Path:

@@ -86,8 +86,8 @@ def run_linux(
     scenario
         The scenario, or the path of a scenario file.
     linux
-        The kernel: its key, its version such as ``"7.2"``, or ``"7.2, hz 1000"``; default: the
-        newest.
+        The kernel: its key or its beginning such as ``"7.2"``, or ``"7.2, hz 1000"``; default: the
+        one that the scenario names, or else the newest.
     seed
         A seed in place of the scenario's own, 0 to 2⁶⁴ − 1. The kernel's random numbers have it,
         too.
@@ -113,8 +113,8 @@ def run_linux(
     text = scenario_text(scenario)
     if not allow_programs and (asked := _core.programs_asked(text)):
         raise BadInput(f"{asked[0]}; expected allow_programs=True, if the file is to be trusted")
-    kernel = calling.kernel_of(linux)
     table = json.loads(text)
+    kernel = calling.kernel_of(linux or table.get("linux"))
     used_seed = int(table.get("seed", 0)) if seed is None else seed
     options = {
         "scenario": text, "seed": seed, "ports": ports,

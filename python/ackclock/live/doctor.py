@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from ackclock import _core
+from ackclock.base.errors import BadInput
 from ackclock.base.extras import EXTRAS
 
 __all__ = ["Finding", "examine"]
@@ -71,6 +72,7 @@ def examine() -> list[Finding]:
         _every_ack(),
         _congestion_controls(),
         _kernel_laws(),
+        _virtual_kernels(),
     ]
 
 
@@ -241,3 +243,22 @@ def _kernel_laws() -> Finding:
     # The remedy stands behind the reason.
     reason, _, remedy = lacks.partition("; ")
     return Finding(what, "missing", reason, purpose, remedy or "another kernel")
+
+
+def _virtual_kernels() -> Finding:
+    from ackclock.linux import building, kept  # noqa: PLC0415 - a room above
+
+    what, purpose = "kernels in virtual time", "runs by nobody's rights: --on linux"
+    try:
+        building.refuse_machine()
+    except BadInput as error:
+        return Finding(what, "missing", str(error), purpose, "Linux on x86-64")
+    lacking = building.missing_tools()
+    lacks = f"to build one this machine lacks {', '.join(lacking)}" if lacking else ""
+    keys = [kernel.manifest.key for kernel in kept.kernels()]
+    if keys:
+        return Finding(what, "ok", "; ".join(filter(None, (", ".join(keys), lacks))), purpose)
+    packages = " ".join("binutils" if tool == "strip" else tool for tool in lacking)
+    install = f"apt install {packages.replace('xz', 'xz-utils')}; " if lacking else ""
+    found = "; ".join(filter(None, (f"none in {kept.cache()}", lacks)))
+    return Finding(what, "missing", found, purpose, f"{install}ackclock linux build 7.2")

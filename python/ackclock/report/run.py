@@ -12,6 +12,7 @@ from markupsafe import escape
 
 import ackclock
 from ackclock.runs import traces
+from ackclock.base.places import kernel_words
 from ackclock.base.words import number_of
 from ackclock.plots.distributions import percentile
 from ackclock.plots.series import EVENTS, MOST_FLOWS, by_flow
@@ -92,7 +93,7 @@ def _footer(content: Content) -> Prose:
 
 def _substrate(run: Run) -> str:
     if run.live is not None:
-        return "on real packets"
+        return f"on {kernel_words(run.live) or 'real packets'}"
     return "of theory" if run.theory is not None else "simulated"
 
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
+from ackclock.base.places import Place
 from ackclock.base.threads import expect_threads
-from ackclock.base.words import SUBSTRATES, Engine, Profile, Substrate
+from ackclock.base.words import Engine, Profile
 from ackclock.runs.run import Run
 from ackclock.scenario.table import of_type
 
@@ -238,7 +239,7 @@ def run_live(
 def run(
     scenario: Scenario | ScenarioFile | str | os.PathLike[str],
     *,
-    on: Substrate | Literal["linux"] = "sim",
+    on: str | Place = "sim",
     seed: int | None = None,
     **options: Any,
 ) -> Run:
@@ -253,7 +254,7 @@ def run(
         TCP (:func:`run_live`). ``"theory"``: the closed form that the scenario matches, where there
         is one; the columns that it does not give are null, and ``run.theory`` says which form it is
         and whether it is to be believed. ``"linux"``: a Linux kernel in virtual time
-        (:func:`ackclock.linux.running.run_linux`), where one was built.
+        (:func:`ackclock.linux.running.run_linux`), where one was built; ``"linux:7.2"`` says which.
     seed
         A seed in place of the scenario's own, 0 to 2⁶⁴ − 1. A closed form has none.
     **options
@@ -270,24 +271,30 @@ def run(
         The first key that cannot be used or that the substrate does not have; an option that is
         another substrate's.
     """
-    known_places = (*SUBSTRATES, "linux")
-    if on not in known_places:
-        raise BadInput(f"on: `{on}` is no substrate, expected one of {', '.join(known_places)}")
-    if on == "theory":
+    place = Place.of(on)
+    if place.on == "theory":
         if options:
             raise BadInput(f'run: on="theory" has no option `{next(iter(options))}`')
         return Run(_core.theory(scenario_text(scenario)))
-    if on == "linux":
-        from ackclock.linux.running import run_linux  # noqa: PLC0415 - a room above
-
-        function: Callable[..., Run] = run_linux
-    else:
-        function = simulate if on == "sim" else run_live
+    kernel = place.key or place.kernel
+    if kernel and (options.get("linux") or kernel) != kernel:
+        raise BadInput(f'run: on="{on}" names another kernel than linux="{options["linux"]}"')
+    if kernel:
+        options["linux"] = kernel
+    function = _function_of(place)
     known = inspect.signature(function).parameters
     unknown = next((name for name in options if name not in known), None)
     if unknown is not None:
         raise BadInput(f'run: on="{on}" has no option `{unknown}`')
     return function(scenario, seed=seed, **options)
+
+
+def _function_of(place: Place) -> Callable[..., Run]:
+    if place.is_guest:
+        from ackclock.linux.running import run_linux  # noqa: PLC0415 - a room above
+
+        return run_linux
+    return simulate if place.on == "sim" else run_live
 
 
 def run_to(

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ackclock import _core
 from ackclock.base.errors import BadInput, MissingPackageError
 from ackclock.base.estimates import estimate, with_interval
 from ackclock.base.extras import needed
+from ackclock.base.places import Place, kernel_words, places
 from ackclock.base.shown import html_table
-from ackclock.base.words import SUBSTRATES, Substrate
+from ackclock.base.threads import side_by_side
+from ackclock.base.words import Substrate
 from ackclock.runs import api, identity
 from ackclock.runs.means import mean_over, open_span
 from ackclock.runs.paged import Paged
@@ -102,14 +105,19 @@ class Column:
 
     Attributes
     ----------
-    on
-        The substrate.
+    place
+        The substrate, and the kernel in virtual time.
     variant
         The sender that took the place of the scenario's own; None where its own stayed.
     """
 
-    on: Substrate
+    place: Place
     variant: str | None = None
+
+    @property
+    def on(self) -> Substrate:
+        """The substrate."""
+        return self.place.on
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,7 +194,11 @@ class Comparison(Paged):
             "link": self.link,
             "runs": {title: len(runs) for title, runs in self.runs.items()},
             "columns": {
-                title: {"on": column.on, "variant": column.variant}
+                title: {
+                    "on": column.on,
+                    "variant": column.variant,
+                    **({"kernel": column.place.key} if column.place.key else {}),
+                }
                 for title, column in self.columns.items()
             },
             "rows": [{key: plain(cell) for key, cell in row.items()} for row in self.rows()],
@@ -198,16 +210,19 @@ class Comparison(Paged):
         }
 
     def agreement(self) -> dict[str, str]:
-        """Return for each sender that was simulated and live if both agree, in a sentence.
+        """Return for each sender that was simulated and on a kernel if both agree, in a sentence.
+
+        The keys are the senders, ``""`` of the scenario's own; of kernels in virtual time they are
+        the titles of the columns.
 
         The goodput of every flow is to be within 3 %, and what it sends again within a quarter or
         20 segments, with the 95 % intervals of both.
         """
         return {
-            column.variant or "": _agreement(self, sim, live)
-            for live, column in self.columns.items()
+            title if column.place.is_guest else column.variant or "": _agreement(self, sim, title)
+            for title, column in self.columns.items()
             for sim, other in self.columns.items()
-            if (other.on, column.on) == ("sim", "live") and other.variant == column.variant
+            if column.place.is_real and other.on == "sim" and other.variant == column.variant
         }
 
     @property
@@ -217,7 +232,7 @@ class Comparison(Paged):
             f"{title} {key}"
             for title, runs in self.runs.items()
             for run in runs
-            for key in identity.run_keys(run.scenario_texts, on=self.columns[title].on)
+            for key in identity.keys_of_run(run)
         )
 
     def plot(self) -> Picture:
@@ -247,7 +262,8 @@ def _agreement(found: Comparison, sim: str, live: str) -> str:
     rows = [row for row in found.rows() if row["metric"] in AGREEMENT and row["flow"] != ALL_FLOWS]
     told: list[str] = []
     for row in rows:
-        verdict = _agrees(found, row["metric"], row[sim], row[live])
+        in_guest = found.columns[live].place.is_guest
+        verdict = _agrees(found, row["metric"], row[sim], row[live], in_guest=in_guest)
         if verdict != "agrees":
             name, unit, factor, digits = shown[row["metric"]]
             values = " and ".join(row[each].shown(factor, digits) for each in (sim, live))
@@ -261,16 +277,18 @@ def _agreement(found: Comparison, sim: str, live: str) -> str:
     )
 
 
-def _agrees(found: Comparison, metric: str, sim: Value, live: Value) -> str:
+def _agrees(found: Comparison, metric: str, sim: Value, live: Value, *, in_guest: bool) -> str:
     """Return if two values are as near as they must be, whatever in their intervals is true."""
     share, least = AGREEMENT[metric]
     apart, most = abs(sim.mean - live.mean), max(share * abs(live.mean), least)
     # A simulation of one flow alone in which nothing is random has no other outcome. One of several
     # flows is one draw of many: a millisecond decides who loses a packet.
-    exact = sim.runs == 1 and len(found.scenario.flows) == 1 and sim.ci is None
+    alone = len(found.scenario.flows) == 1
     spread = math.hypot(sim.ci or 0.0, live.ci or 0.0)
-    if (sim.ci is None and not exact) or live.ci is None:
-        return "cannot be told from one run"
+    # A kernel in virtual time is as exact.
+    for value, exact in ((sim, alone), (live, alone and in_guest)):
+        if value.ci is None and not (exact and value.runs == 1):
+            return "cannot be told from one run"
     if apart + spread <= most:
         return "agrees"
     return "differs" if apart - spread > most else f"cannot be told from {live.runs} runs"
@@ -337,7 +355,7 @@ def _html(found: Comparison) -> str:
 def compare(
     scenario: Scenario | str | os.PathLike[str],
     *,
-    on: str | Sequence[Substrate] | None = None,
+    on: str | Sequence[str | Place] | None = None,
     variants: Sequence[str] = (),
     repeat: int = 3,
     progress: Callable[[str], None] | None = None,
@@ -348,7 +366,7 @@ def compare(
 
     Each repetition has a seed of its own, counted up from the scenario's, and the same in every
     column. A live run whose path did not keep its promises is made again, up to twice. A closed
-    form is evaluated once.
+    form is evaluated once. Runs on kernels in virtual time are made on all cores.
 
     Parameters
     ----------
@@ -356,8 +374,9 @@ def compare(
         The scenario, or the path of a scenario file. Probes of every flow's changes and of the
         queue are added to it.
     on
-        The substrates, a sequence or a text such as ``"sim,live"``. Default: ``("sim", "live")``,
-        and with ``variants`` ``("sim",)``.
+        The substrates, a sequence or a text such as ``"sim,live"``; kernels in virtual time as
+        ``"sim,linux:6.12,linux:7.2"``. Default: ``("sim", "live")``, and with ``variants``
+        ``("sim",)``.
     variants
         Senders, each of which takes the place of every flow's own; without flows, of every traffic
         class's own. Default: the scenario's own.
@@ -386,7 +405,7 @@ def compare(
         raise BadInput("compare: flow: missing, expected flows or classes of traffic")
     if repeat < 1:
         raise BadInput(f"compare: repeat: found {repeat}, expected at least 1")
-    columns = _columns(on, variants)
+    columns = _columns(on, variants, scenario)
     link = _shared_link(scenario)
     scenario = _probed(scenario, link)
     made: dict[str, Scenario] = {}
@@ -394,29 +413,82 @@ def compare(
         made[title] = _with_variant(scenario, column.variant)
         _check(made[title], column)
     api.check_runs("compare: repeat", made.values(), repeat)
+    rights: dict[str, Any] = {"allow_programs": allow_programs, "as_root": as_root}
+    runs, doubts = _runs(made, columns, repeat, progress, rights)
+    notes = (*_kernels(columns, runs), *_notes(made, runs, repeat))
+    return Comparison(scenario, link, columns, runs, tuple(doubts), notes)
+
+
+def _runs(
+    made: Mapping[str, Scenario],
+    columns: Mapping[str, Column],
+    repeat: int,
+    progress: Callable[[str], None] | None,
+    rights: Mapping[str, Any],
+) -> tuple[dict[str, list[Run]], list[str]]:
+    """Return the runs of each column, and the doubts of them."""
     runs: dict[str, list[Run]] = {}
     doubts: list[str] = []
+    guests = {title: each.place for title, each in columns.items() if each.place.is_guest}
     for title, column in columns.items():
+        if title in guests:
+            if title not in runs:
+                runs |= _in_guests(made, guests, repeat, progress, rights)
+            continue
         repeats = 1 if column.on == "theory" else repeat
         for n in range(repeats):
             if progress is not None:
                 progress(f"{title}: run {n + 1} of {repeats}")
-            seed = scenario.seed + n
+            seed = made[title].seed + n
             found = (
-                _measured(made[title], seed, doubts, allow_programs, as_root)
+                _measured(made[title], seed, doubts, rights)
                 if column.on == "live"
-                else api.run(made[title], on=column.on, seed=seed)
+                else api.run(made[title], on=column.place, seed=seed)
             )
             doubts += _doubts_of_theory(found, title)
             runs.setdefault(title, []).append(found)
             if found.random is False:
                 break
-    notes = tuple(_notes(made, runs, repeat))
-    return Comparison(scenario, link, columns, runs, tuple(doubts), notes)
+    return {title: runs[title] for title in columns}, doubts
+
+
+def _in_guests(
+    made: Mapping[str, Scenario],
+    guests: Mapping[str, Place],
+    repeat: int,
+    progress: Callable[[str], None] | None,
+    rights: Mapping[str, Any],
+) -> dict[str, list[Run]]:
+    """Return the runs of all columns on kernels in virtual time, made on all cores."""
+
+    def call(title: str, n: int) -> Callable[[Callable[[float], None]], Run]:
+        place, seed = guests[title], made[title].seed + n
+        return lambda alive: api.run(made[title], on=place, seed=seed, progress=alive, **rights)
+
+    asked = [(title, n) for title in guests for n in range(repeat)]
+    runs: dict[str, list[Run]] = {}
+    with closing(side_by_side([call(*each) for each in asked])) as results:
+        for title, n in asked:
+            if progress is not None:
+                progress(f"{title}: run {n + 1} of {repeat}")
+            found = next(results)
+            report = found.live or {}
+            if not report.get("valid"):
+                why = "; ".join(report.get("doubts", ()))
+                raise BadInput(f"{title}: no measurement of seed {found.scenario.seed}: {why}")
+            runs.setdefault(title, []).append(found)
+    return runs
+
+
+def _kernels(columns: Mapping[str, Column], runs: Mapping[str, Sequence[Run]]) -> Iterator[str]:
+    """Yield which kernel in virtual time each column was on."""
+    for title, column in columns.items():
+        if column.place.is_guest:
+            yield f"{title}: {kernel_words(runs[title][0].live)}"
 
 
 def _notes(made: dict[str, Scenario], runs: dict[str, list[Run]], repeat: int) -> Iterator[str]:
-    """Yield what to know of a comparison, and keep one run where the seed changes nothing."""
+    """Yield what to know of senders and seeds, and keep one run where the seed changes nothing."""
     senders = [sender for each in made.values() for sender in senders_of(each.to_json())]
     yield from notes_on(senders)
     settled: dict[str, list[str]] = {}
@@ -431,7 +503,8 @@ def _notes(made: dict[str, Scenario], runs: dict[str, list[Run]], repeat: int) -
 def _settled(title: str, runs: dict[str, list[Run]]) -> str | None:
     """Keep one run of a column in which the seed changes nothing, and return what to say of it."""
     first, *others = runs[title]
-    if first.random is None:
+    # Two runs of a kernel in virtual time differ by their seeds alone.
+    if first.random is None and "linux" not in (first.live or {}):
         return None
     tables = ("flows", "links", "connections", "objects")
     if any(first.rows(table) != other.rows(table) for other in others for table in tables):
@@ -446,29 +519,29 @@ def _settled(title: str, runs: dict[str, list[Run]]) -> str | None:
     return f"{why}, so that one run stands for all and there is no interval{many}"
 
 
-def _columns(on: str | Sequence[Substrate] | None, variants: Sequence[str]) -> dict[str, Column]:
+def _columns(
+    on: str | Sequence[str | Place] | None, variants: Sequence[str], scenario: Scenario
+) -> dict[str, Column]:
     """Return what each column is of, by its title."""
     if isinstance(variants, str):
         raise BadInput('compare: variants: expected a list such as ["newreno", "cubic"]')
-    if isinstance(on, str):
-        on = cast("Sequence[Substrate]", [word.strip() for word in on.split(",")])
-    substrates = on if on is not None else ("sim",) if variants else ("sim", "live")
-    if not substrates:
-        raise BadInput("compare: on: expected at least one substrate")
-    for substrate in substrates:
-        if substrate not in SUBSTRATES:
-            known = ", ".join(SUBSTRATES)
-            raise BadInput(f"compare: on: `{substrate}` is no substrate, expected one of {known}")
+    default = ("sim",) if variants else ("sim", "live")
+    substrates = places(default if on is None else on, "compare: on")
+    text = scenario.to_json()
+    settled = {place: identity.settled(place, text) for place in substrates}
+    keys = [place.key for place in settled.values() if place.key]
+    if twice := [str(place) for place in settled.values() if keys.count(place.key) > 1]:
+        raise BadInput(f"compare: on: {' and '.join(twice)} are one kernel; leave one out")
     columns: dict[str, Column] = {}
     for variant in variants or (None,):
         for substrate in substrates:
             words = [] if variant is None else [variant]
             if variant is None or len(substrates) > 1:
-                words.append(substrate)
+                words.append(str(substrate))
             title = " ".join(words)
             if title in columns:
                 raise BadInput(f"compare: `{title}` stands twice; leave one out")
-            columns[title] = Column(substrate, variant)
+            columns[title] = Column(settled[substrate], variant)
     return columns
 
 
@@ -522,12 +595,10 @@ def _doubts_of_theory(found: Run, title: str) -> Iterator[str]:
             yield f"{title}: {told['flow']}, {told['form']}: {reason}"
 
 
-def _measured(
-    scenario: Scenario, seed: int, doubts: list[str], allow_programs: bool, as_root: bool
-) -> Run:
+def _measured(scenario: Scenario, seed: int, doubts: list[str], rights: Mapping[str, Any]) -> Run:
     why = ""
     for _ in range(MOST_TRIES):
-        found = api.run_live(scenario, seed=seed, allow_programs=allow_programs, as_root=as_root)
+        found = api.run_live(scenario, seed=seed, **rights)
         report = found.live or {}
         if report.get("valid"):
             return found

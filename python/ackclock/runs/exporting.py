@@ -96,9 +96,10 @@ def export(
             raise BadInput(f"export: `{name}` is no format, expected one of {', '.join(FORMATS)}")
     flows = _flows(run)
     title = run.scenario.title or "ackclock"
-    place = "live" if run.live is not None else "sim"
-    (key,) = identity.run_keys(run.scenario_texts, on=place)
-    about = f"Ackclock {_core.version()}, run {key}"
+    (key,) = identity.keys_of_run(run)
+    kernel = (run.live or {}).get("linux")
+    on = "" if kernel is None else f", Linux {kernel['key']} in virtual time"
+    about = f"Ackclock {_core.version()}, run {key}{on}"
     for flow in flows:
         if flow.missing and told is not None:
             told(f"{flow.name}: {flow.missing}")

@@ -6,7 +6,8 @@ notes in exported files. A key is a hash of
 
 * the scenario as the engine reads it, its seed and the numbers of its files included, its title
   left out;
-* the substrate, and of live runs the kernel and the programs that the scenario names;
+* the substrate, and of runs on packets the kernel and the programs that the scenario names: of a
+  kernel in virtual time its files, ticks and mode;
 * the rules of the engine: the sources that decide numbers, and nothing of how they were built;
 * of each law of one's own that the scenario names the sources, with the files that they include;
 * the sources of what turns tables into values, where values are kept.
@@ -29,19 +30,26 @@ import threading
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
+from ackclock.base.places import LINUX, Place
+
+if TYPE_CHECKING:
+    from ackclock.runs.run import Run
 
 __all__ = [
     "decided_by_library",
     "decided_by_python",
     "digest",
     "files_in",
+    "kernels_ids",
+    "keys_of_run",
     "laws_in",
     "laws_named",
     "listening",
@@ -51,12 +59,14 @@ __all__ = [
     "readers_id",
     "rules_id",
     "run_keys",
+    "settled",
 ]
 
 #: The sources of the package that turn no table into a value: what draws, prints, serves, and
 #: studies, which name theirs.
 _NO_READERS = re.compile(
     r"(bench|cli|convert|examples|gym|notebook|plots|report|serve|studies)/|live/(doctor|exercises)"
+    r"|linux/(building|checking|patching|sources)"
 )
 _PACKAGE = Path(__file__).parents[1]
 #: The modules that studies share.
@@ -149,7 +159,7 @@ def digest(pieces: Iterable[str]) -> str:
     return state.hexdigest()[:16]
 
 
-def run_keys(texts: Sequence[str], *, on: str = "sim", about: str = "") -> list[str]:
+def run_keys(texts: Sequence[str], *, on: str | Place = "sim", about: str = "") -> list[str]:
     """Return the key of each scenario, a JSON text with its seed.
 
     Parameters
@@ -157,25 +167,105 @@ def run_keys(texts: Sequence[str], *, on: str = "sim", about: str = "") -> list[
     texts
         The scenarios.
     on
-        The substrate; of a kernel in virtual time ``linux``, and all that decides that kernel.
+        The place.
     about
         A text on what is kept of a run, and the sources that decide it.
+
+    Raises
+    ------
+    BadInput
+        There is no such place or kernel.
     """
-    before = f"{place_id(on)} {about}"
+    place = Place.of(on)
+    named = [_of_scenario(place, text) for text in texts]
+    known = {each: place_id(each) for each in dict.fromkeys(named)}
+    return _keys(texts, [known[each] for each in named], place, about)
+
+
+def keys_of_run(run: Run, about: str = "") -> list[str]:
+    """Return the keys of a run that is there: of a kernel in virtual time by its own report."""
+    live = run.live or {}
+    place = Place.of(live.get("substrate", "sim" if run.theory is None else "theory"))
+    kernel = live.get(LINUX)
+    before = place_id(place) if kernel is None else _place_id(place, _decided(kernel))
+    texts = run.scenario_texts
+    return _keys(texts, [before] * len(texts), place, about)
+
+
+def _keys(texts: Sequence[str], beginnings: Sequence[str], place: Place, about: str) -> list[str]:
     found = []
     texts = [_untitled(text) for text in texts]
-    for text, (canonical, _) in zip(texts, _core.canonical(texts), strict=True):
+    canonicals = _core.canonical(texts)
+    for before, text, (canonical, _) in zip(beginnings, texts, canonicals, strict=True):
         said = text if canonical is None else canonical
-        real = on.startswith(("live", "linux"))
-        decided = f"{before} {laws_in(said)} {_programs(said) if real else ''} {said}"
+        programs = _programs(said) if place.is_real else ""
+        decided = f"{before} {about} {laws_in(said)} {programs} {said}"
         found.append(hashlib.blake2b(decided.encode(), digest_size=12).hexdigest())
     return found
 
 
-def place_id(on: str) -> str:
-    """Return the substrate, the engine's rules, and of live runs the kernel."""
-    kernel = f" Linux {os.uname().release}" if on == "live" else ""
-    return f"{on} {rules_id()}{kernel}"
+def place_id(on: str | Place) -> str:
+    """Return the substrate, the engine's rules, and of runs on packets the kernel.
+
+    Raises
+    ------
+    BadInput
+        There is no such place or kernel.
+    """
+    place = Place.of(on)
+    if place.is_guest:
+        from ackclock.linux import kept  # noqa: PLC0415 - a room above
+
+        return _place_id(place, _decided(kept.one(place.key or place.kernel).about()))
+    return _place_id(place, f"Linux {os.uname().release}" if place.on == "live" else "")
+
+
+def _place_id(place: Place, kernel: str) -> str:
+    return f"{place.on} {rules_id()}{kernel and f' {kernel}'}"
+
+
+def _decided(kernel: Mapping[str, Any]) -> str:
+    from ackclock.linux import kept  # noqa: PLC0415 - a room above
+
+    return kept.decided(kernel)
+
+
+def kernels_ids() -> list[str]:
+    """Return what decides runs of each kernel in virtual time that is there."""
+    from ackclock.linux import kept  # noqa: PLC0415 - a room above
+
+    return [_decided(kernel.about()) for kernel in kept.kernels()]
+
+
+def settled(on: str | Place, scenario: str = "{}") -> Place:
+    """Return a place with the whole key of its kernel, so that one built meanwhile is no other.
+
+    Parameters
+    ----------
+    on
+        The place.
+    scenario
+        A scenario, as JSON text, that may name the kernel.
+
+    Raises
+    ------
+    BadInput
+        There is no such place or kernel.
+    """
+    place = Place.of(on)
+    if not place.is_guest:
+        return place
+    from ackclock.linux import kept  # noqa: PLC0415 - a room above
+
+    asked = _of_scenario(place, scenario)
+    return replace(place, key=kept.one(asked.key or asked.kernel).manifest.key)
+
+
+def _of_scenario(place: Place, text: str) -> Place:
+    """Return a place with the kernel that a scenario names, where it is Linux and has none."""
+    if not place.is_guest or place.key or place.kernel or '"linux":' not in text:
+        return place
+    return replace(place, kernel=json.loads(text).get(LINUX, ""))
 
 
 def laws_named(text: str) -> dict[str, str]:
@@ -369,11 +459,12 @@ def _lines(file: Path) -> str:
 
 
 def _untitled(text: str) -> str:
-    if '"title"' not in text:
+    """Return a scenario without what decides no number of it: its title, and the kernel's name."""
+    if '"title"' not in text and '"linux":' not in text:
         return text
     table = json.loads(text)
-    table.pop("title", None)
-    return json.dumps(table)
+    dropped = [table.pop(name) for name in ("title", LINUX) if name in table]
+    return json.dumps(table) if dropped else text
 
 
 def _programs(text: str) -> str:

@@ -49,6 +49,9 @@ class Scenario(ScenarioText, Table):
         too, under the name ``run``. ``measure`` in a file.
     probes : sequence of Probe, optional
         The probes, which record over time. ``probe`` in a file.
+    linux : str, default ""
+        The kernel of a run on Linux in virtual time that nobody names another one for: a version
+        such as ``7.2``, or ``7.2, hz 1000``. Other runs do not read it.
     """
 
     topology: Topology = key(read=read_topology)
@@ -61,6 +64,7 @@ class Scenario(ScenarioText, Table):
     events: Sequence[Event] = key(default=(), name="event", read=each(Event.from_table))
     measures: Sequence[Measure] = key(default=(), name="measure", read=each(Measure.from_table))
     probes: Sequence[Probe] = key(default=(), name="probe", read=each(Probe.from_table))
+    linux: str = ""
 
     def __post_init__(self) -> None:
         """Freeze the sequences."""

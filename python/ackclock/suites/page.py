@@ -11,7 +11,7 @@ import ackclock
 from ackclock.plots.style import COLOURS, figure, rendered, styled
 from ackclock.report import page as blocks
 from ackclock.suites.framework.case import Case
-from ackclock.suites.framework.cells import LIVE, Cell
+from ackclock.suites.framework.cells import Cell, apart
 from ackclock.suites.running import SuiteResult
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ def build(found: SuiteResult) -> blocks.Page:
 
 
 def _command(found: SuiteResult, case: str | None = None) -> str:
-    senders = dict.fromkeys(variant.removesuffix(LIVE) for variant in found.variants)
-    live = [variant.endswith(LIVE) for variant in found.variants]
-    places = [place for place, has in (("sim", not all(live)), ("live", any(live))) if has]
+    names = [apart(variant) for variant in found.variants]
+    senders = dict.fromkeys(sender for sender, _ in names)
+    places = dict.fromkeys(str(place) for _, place in names)
     words = ["ackclock", "suite", found.suite.key, *senders]
-    words += ["--on", ",".join(places)] if any(live) else []
+    words += ["--on", ",".join(places)] if [*places] != ["sim"] else []
     words += [] if case is None else ["--case", case]
     words += ["--quick"] if found.quick and found.suite.key != "quick" else []
     words += [] if found.seeds is None else ["--seeds", str(found.seeds)]

@@ -15,19 +15,21 @@ from ackclock import _core
 from ackclock.base.citing import bibtex
 from ackclock.base.errors import BadInput
 from ackclock.base.nearest import nearest
+from ackclock.base.places import PACKETS, Place, places
 from ackclock.base.shown import seconds_of, span
-from ackclock.base.words import Substrate, number_of
+from ackclock.base.words import number_of
 from ackclock.runs import api, identity
 from ackclock.runs.senders import Sender, difference, notes_on, senders_of
 from ackclock.scenario.scenario import Scenario
 from ackclock.suites import SUITES
 from ackclock.suites.framework.case import Case, Outcome, Suite
-from ackclock.suites.framework.cells import LIVE, Cell, cells_of, outcomes_of
+from ackclock.suites.framework.cells import Cell, cells_of, named, outcomes_of
 from ackclock.suites.framework.kept import Kept
 from ackclock.suites.framework.live import live_cells, not_live
 
 __all__ = ["SuiteResult", "run_suite"]
 
+_SIM = Place("sim")
 #: The most cases that a line names; of more it has the number.
 _NAMED_CASES = 3
 
@@ -56,7 +58,8 @@ class SuiteResult:
         A hash of the keys of all runs (scenarios, seeds, the engine's rules, laws of one's own, the
         kernel of live ones), by which a number can be cited and checked.
     kernel
-        The release of the Linux kernel that live runs had; empty without any.
+        The release of the Linux kernel that live runs had, and the keys of kernels in virtual time;
+        empty without any.
     seeds
         The number of runs of each case, if it was given.
     law_sources
@@ -201,7 +204,7 @@ def run_suite(
     threads: int | None = None,
     progress: Callable[[str], None] | None = None,
     laws: Sequence[str] = (),
-    on: Sequence[Substrate] = ("sim",),
+    on: str | Sequence[str | Place] = ("sim",),
     seeds: int | None = None,
     keep: Path | None = None,
     told: Callable[[str], None] | None = None,
@@ -225,8 +228,9 @@ def run_suite(
     laws
         Laws that were loaded, each as ``NAME=FILE``, for the commands on the page.
     on
-        ``"sim"``, and ``"live"`` for real packets, which takes as long as the scenarios last. Live
-        senders have ``, live`` behind their names; their baselines are live, too.
+        ``"sim"``; ``"live"`` for real packets, which takes as long as the scenarios last; and
+        ``"linux"`` or ``"linux:7.2"`` for a kernel in virtual time, on all cores. Live senders have
+        ``, live`` behind their names, others ``, linux``; their baselines are so, too.
     seeds
         The number of runs of each case; default: as the case says. Cases whose runs are settings
         of their own keep them.
@@ -250,21 +254,24 @@ def run_suite(
     files = identity.own_sources([SUITES.file(name)])
     sources = identity.digest(file.read_text(encoding="utf-8") for file in files)
     tell = told or _say_nothing
-    _expect_places(on)
+    asked_for = [identity.settled(each) for each in places(on, "suite: on", PACKETS)]
+    on_kernels = [each for each in asked_for if each.is_real]
     senders = _senders(variants)
     chosen = [_with_seeds(case, seeds) for case in _chosen(suite, cases, quick)]
     for line in _refusals(suite, senders, chosen):
         tell(line)
-    if "live" in on:
-        looking = [case.key for case in chosen if not_live(case)]
+    looking = [case.key for case in chosen if not_live(case)]
+    for place in on_kernels:
         if looking:
-            tell(f"{', '.join(looking)}: live senders are refused: they publish no variables")
-        tell(_live_time(suite, senders, chosen))
+            who = f"{place} senders are refused: they publish no variables"
+            tell(f"{', '.join(looking)}: {who}")
+        if place.on == "live":
+            tell(_live_time(suite, senders, chosen))
     at = progress or _say_nothing
     kept = Kept(keep, sources)
     cells: list[Cell] = []
     firsts: dict[tuple[str, str], Scenario] = {}
-    kernel = os.uname().release if "live" in on else ""
+    kernels = [each.key or os.uname().release for each in on_kernels]
     decided = [_core.version(), identity.readers_id(), sources]
     ran: Ran = {}
     last = {case.build: n for n, case in enumerate(chosen)}
@@ -280,17 +287,15 @@ def run_suite(
         }
         firsts.update(_firsts(case, made))
         texts = [scenario.to_json() for scenario in chain.from_iterable(made.values())]
-        for place in on:
+        for place in asked_for:
             decided += identity.run_keys(texts, on=place, about=case.key)
-        if "sim" in on:
+        if len(on_kernels) < len(asked_for):
             cells += _case(case, made, threads, ran, kept)
-        if "live" in on:
-            cells += live_cells(
-                case, made, kept, tell, lambda line, here=here: at(f"{here}, {line}")
-            )
+        for place in on_kernels:
+            cells += live_cells(case, made, place, kept, tell, _behind(at, here), threads=threads)
         if last[case.build] == n:
             ran = {key: outcome for key, outcome in ran.items() if key[0] != case.build}
-    asked = [sender + behind for behind in ("", LIVE) for sender in senders]
+    asked = [named(sender, place) for place in asked_for for sender in senders]
     asked = [name for name in asked if any(cell.variant == name for cell in cells)]
     others = dict.fromkeys(cell.variant for cell in cells if cell.variant not in asked)
     return SuiteResult(
@@ -302,16 +307,14 @@ def run_suite(
         scenarios=firsts,
         digest=identity.digest(decided),
         laws=tuple(laws),
-        kernel=kernel,
+        kernel=", ".join(kernels),
         seeds=seeds,
         law_sources=identity.laws_named(" ".join(senders)),
     )
 
 
-def _expect_places(on: Sequence[str]) -> None:
-    for place in on:
-        if place not in ("sim", "live"):
-            raise BadInput(f"suite: on: `{place}` is none, expected `sim` or `live`")
+def _behind(at: Callable[[str], None], here: str) -> Callable[[str], None]:
+    return lambda line: at(f"{here}, {line}")
 
 
 def _firsts(case: Case, made: Mapping[str, Sequence[Scenario]]) -> dict[tuple[str, str], Scenario]:
@@ -400,7 +403,7 @@ def _case(
     missing: dict[tuple[str, int], Scenario] = {}
     for sender in made.keys() - refused.keys():
         for n, scenario in enumerate(made[sender]):
-            value = kept.get(case, "sim", scenario)
+            value = kept.get(case, _SIM, scenario)
             if value is not None:
                 values[sender, n] = value
             elif (case.build, sender, n) not in ran:
@@ -415,7 +418,7 @@ def _case(
             if (sender, n) not in values:
                 value = case.measure(ran[case.build, sender, n])
                 values[sender, n] = value
-                kept.put(case, "sim", scenario, value)
+                kept.put(case, _SIM, scenario, value)
     found = {
         sender: [values[sender, n] for n in range(len(made[sender]))]
         for sender in made

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
+from ackclock.base.threads import cores
 from ackclock.base.writing import is_there
-from ackclock.sweeps.places.local import cores
 from ackclock.sweeps.plans.cells import Cells
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.running import checked
@@ -64,7 +64,7 @@ def forecast(
     laws: Mapping[str, str | os.PathLike[str]] | None = None,
 ) -> Forecast:
     """Count the cells of a plan, and estimate their time; see :func:`ackclock.forecast`."""
-    plan = Plan.of(plan).with_laws(laws or {})
+    plan = Plan.of(plan).with_laws(laws or {}).settled()
     cells = checked(plan)
     frame = cells.frame.with_columns(cells.keys())
     finished = 0
@@ -74,7 +74,7 @@ def forecast(
         left = frame.filter(pl.col("key").is_in(known).not_())
         finished = frame.height - left.height
         frame = left
-    on = 1 if plan.on == "live" else threads or cores()
+    on = plan.place.at_once(threads or cores())
     cell_s, sampled = _sample(plan, cells, frame)
     return Forecast(len(cells), finished, cell_s, sampled, cell_s * frame.height / on, on)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.base.errors import BadInput
-from ackclock.base.threads import expect_threads
+from ackclock.base.threads import cores, expect_threads
 from ackclock.base.writing import is_there
-from ackclock.sweeps.places.local import cores, run_local
+from ackclock.sweeps.places.local import run_local
 from ackclock.sweeps.plans.cells import Cells
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.plans.values import Values
@@ -40,7 +40,7 @@ def sweep(
     told: Callable[[str], None] | None = None,
 ) -> SweepResults:
     """Run a plan; see :func:`ackclock.sweep`."""
-    plan = Plan.of(plan).with_laws(laws or {})
+    plan = Plan.of(plan).with_laws(laws or {}).settled()
     expect_threads(threads)
     if scheduler is not None:
         from ackclock.sweeps.places.cluster import expect_scheduler  # noqa: PLC0415 - as below
@@ -51,7 +51,7 @@ def sweep(
     with Writer(out, plan) as store:
         work = Work(store, store.keys(cells), retry=retry, progress=progress)
         if scheduler is None:
-            work.spread(1 if plan.on == "live" else threads or cores(), _BLOCK_S)
+            work.spread(plan.place.at_once(threads or cores()), _BLOCK_S)
             parts = run_local(plan, work.take, threads)
         else:
             from ackclock.sweeps.places.cluster import run_on_cluster  # noqa: PLC0415 - needs Dask

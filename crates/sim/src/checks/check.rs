@@ -56,6 +56,8 @@ pub fn check(scenario: &Scenario) -> std::result::Result<Estimate, ScenarioError
     let refuse = |key: &str, message: &str| Err(ScenarioError::new(key, message));
     check_line(&scenario.title, LONGEST_TITLE)
         .map_err(|why| ScenarioError::new("title", &why.to_string()))?;
+    check_line(&scenario.linux, LONGEST_TITLE)
+        .map_err(|why| ScenarioError::new("linux", &why.to_string()))?;
     if scenario.duration == Duration::ZERO {
         return refuse("duration", "expected more than 0 s");
     }

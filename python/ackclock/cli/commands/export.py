@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 import typer
 
 from ackclock.base.errors import BadInput
 from ackclock.cli import printing
 from ackclock.cli.commands.live import refuse_programs
-from ackclock.cli.options import AllowPrograms, AsRoot, Laws, load_laws
+from ackclock.cli.options import AllowPrograms, AsRoot, Laws, Packets, load_laws, packets
 
 __all__ = ["export"]
 
@@ -30,10 +30,7 @@ def export(
             "ten times a second); with commas between them.",
         ),
     ] = "qlog",
-    on: Annotated[
-        Literal["sim", "live"],
-        typer.Option(help="sim: packet simulation; live: real packets, and the kernel's TCP."),
-    ] = "sim",
+    on: Packets = "sim",
     seed: Annotated[
         int | None,
         typer.Option(min=0, metavar="INTEGER", help="A seed in place of the scenario's own."),
@@ -50,6 +47,7 @@ def export(
     from ackclock.runs.exporting import FORMATS, Format, export, probed
 
     load_laws(law)
+    place = packets(on)
     names = [word.strip() for word in formats.split(",")]
     for name in names:
         if name not in FORMATS:
@@ -58,14 +56,11 @@ def export(
     if not scenario.flows:
         raise BadInput("export: flow: missing, expected at least one flow")
     scenario = probed(scenario)
-    if on == "live":
+    if place.is_real:
         refuse_programs(scenario.to_json(), allowed=allow_programs)
+    rights = {"allow_programs": allow_programs, "as_root": as_root} if place.is_real else {}
     with printing.status("running"):
-        run = (
-            ackclock.run_live(scenario, seed=seed, allow_programs=allow_programs, as_root=as_root)
-            if on == "live"
-            else ackclock.run(scenario, seed=seed)
-        )
+        run = ackclock.run(scenario, on=place, seed=seed, **rights)
     for path in export(run, directory, [cast("Format", name) for name in names], printing.say):
         printing.tell(path)
     report = run.live

@@ -134,7 +134,7 @@ def _is_number(text: str) -> bool:
 
 def _measured(of: Readings[Any, Any], threads: int | None) -> float:
     """Return the time that a reading takes of all cores together."""
-    from ackclock.sweeps.places.local import cores
+    from ackclock.base.threads import cores
     from ackclock.sweeps.readings.run import run_one
 
     run_one(of.key, of.default, "short", 0)
@@ -331,7 +331,7 @@ def _dry_run(
 ) -> None:
     from rich.table import Table
 
-    from ackclock.sweeps.places.local import cores
+    from ackclock.base.threads import cores
 
     measured = cache(lambda: _measured(of, threads))
     samples, cell_s = _samples(of, budget, measured), measured()

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,17 @@ from ackclock.base.errors import BadInput
 from ackclock.base.words import number_of
 from ackclock.cli import printing
 from ackclock.cli.commands.live import refuse_programs
-from ackclock.cli.options import AllowPrograms, AsJson, AsRoot, Laws, Receiver, Sender, load_laws
+from ackclock.cli.options import (
+    AllowPrograms,
+    AsJson,
+    AsRoot,
+    Laws,
+    Packets,
+    Receiver,
+    Sender,
+    load_laws,
+    packets,
+)
 
 if TYPE_CHECKING:
     import ackclock
@@ -35,10 +45,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option(help="The folder of the report; default: report/FILE's name.")
     ] = None,
-    on: Annotated[
-        Literal["sim", "live"],
-        typer.Option(help="sim: packet simulation; live: real packets, and the kernel's TCP."),
-    ] = "sim",
+    on: Packets = "sim",
     seed: Annotated[
         int | None,
         typer.Option(min=0, metavar="INTEGER", help="A seed in place of the scenario's own."),
@@ -65,27 +72,28 @@ def report(
         "--allow-programs": allow_programs,
         "--as-root": as_root,
     }
-    if on != "live" and (given := next((name for name, value in live.items() if value), None)):
+    place = packets(on)
+    if not place.is_real and (given := next((name for name, value in live.items() if value), None)):
         raise BadInput(f"{given}: stands alone, expected --on live beside it")
-    if (len(files) > 1 or seeds > 1) and on == "live":
-        raise BadInput("--on: a sweep is simulated, expected one file and one seed for live runs")
+    if (len(files) > 1 or seeds > 1) and place.is_real:
+        raise BadInput(f"--on: a sweep is simulated, expected one file and one seed on {place}")
     scenarios = [ackclock.Scenario.from_file(file) for file in files]
     if seed is not None:
         scenarios = [replace(scenario, seed=seed) for scenario in scenarios]
-    place = Path("report", files[0].stem) if out is None else out
+    to = Path("report", files[0].stem) if out is None else out
     words = ["ackclock", "report", *map(str, files)]
     words += [] if on == "sim" else ["--on", on]
     words += [] if seed is None else ["--seed", str(seed)]
     words += [] if seeds == 1 else ["--seeds", str(seeds)]
-    with Folder(place, "index.html") as folder:
+    with Folder(to, "index.html") as folder:
         if len(files) > 1 or seeds > 1:
             result = _swept(scenarios, seeds)
-        elif on == "live":
+        elif place.is_real:
             scenario = for_report(scenarios[0])
             refuse_programs(scenario.to_json(), allowed=allow_programs)
-            with printing.status(f"on real packets for {scenario.duration}"):
-                result = ackclock.run_live(
-                    scenario, sender=sender, receiver=receiver,
+            with printing.status(f"on {place} for {scenario.duration}"):
+                result = ackclock.run(
+                    scenario, on=place, sender=sender, receiver=receiver,
                     allow_programs=allow_programs, as_root=as_root,
                 )  # fmt: skip
         else:
@@ -93,7 +101,7 @@ def report(
             with printing.simulated(scenario.duration) as told:
                 result = ackclock.simulate(scenario, progress=told)
         write_page(folder, result, words)
-    tell_page(result, place, as_json=as_json)
+    tell_page(result, to, as_json=as_json)
 
 
 def _swept(scenarios: Sequence[ackclock.Scenario], seeds: int) -> ackclock.Run:

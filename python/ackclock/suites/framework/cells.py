@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ackclock.base.estimates import estimate, runs_for, with_interval
+from ackclock.base.places import Place
 from ackclock.base.words import number_of
 from ackclock.runs.run import Run
 from ackclock.scenario.scenario import Scenario
 from ackclock.suites.framework.case import MEASURE, Case, Limit, Outcome, Verdict
 from ackclock.suites.framework.history import History
 
-__all__ = ["LIVE", "Cell", "cells_of", "judged", "outcomes_of"]
+__all__ = ["Cell", "apart", "cells_of", "judged", "named", "outcomes_of"]
 
-LIVE = ", live"
-"""The end of the name of a sender whose runs were live."""
+_BEHIND = re.compile(r", ((?:live|linux)(?::\S+)?)$")
+
+
+def named(sender: str, place: Place) -> str:
+    """Return the name of a sender on a place, which stands behind it unless it is simulated."""
+    return sender if place.on == "sim" else f"{sender}, {place}"
+
+
+def apart(name: str) -> tuple[str, Place]:
+    """Return the sender and the place of a name."""
+    found = _BEHIND.search(name)
+    return (name, Place("sim")) if found is None else (name[: found.start()], Place.of(found[1]))
 
 
 @dataclass(frozen=True)
@@ -126,12 +138,12 @@ def judged(case: Case, sender: str, found: Mapping[str, Sequence[float]]) -> Cel
     verdict: Verdict = "no limit: reported"
     reason = ""
     limit = case.limit_of(sender)
-    named = None
+    other = None
     if limit is not None and limit.of is not None:
-        named = limit.of + (LIVE if sender.endswith(LIVE) else "")
-    base = None if named is None else found.get(named)
-    if named is not None and base is None:
-        reason = f"its limit is relative to {named}, which was refused"
+        other = named(limit.of, apart(sender)[1])
+    base = None if other is None else found.get(other)
+    if other is not None and base is None:
+        reason = f"its limit is relative to {other}, which was refused"
     elif limit is not None:
         low, high = limit.bounds(None if base is None else _mean(base))
         if case.every or not all(map(math.isfinite, values)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ackclock.base.words import Substrate
+from ackclock.base.places import Place
 from ackclock.base.writing import write_file
 from ackclock.runs import identity
 from ackclock.scenario.scenario import Scenario
@@ -24,7 +24,7 @@ class Kept:
         self.folder = folder
         self.sources = sources
 
-    def get(self, case: Case, place: Substrate, scenario: Scenario) -> float | None:
+    def get(self, case: Case, place: Place, scenario: Scenario) -> float | None:
         """Return the value of a finished run; None if there is none."""
         file = self._file(case, place, scenario)
         try:
@@ -32,13 +32,13 @@ class Kept:
         except (OSError, TypeError, ValueError):
             return None
 
-    def put(self, case: Case, place: Substrate, scenario: Scenario, value: float) -> None:
+    def put(self, case: Case, place: Place, scenario: Scenario, value: float) -> None:
         """Keep the value of a run."""
         file = self._file(case, place, scenario)
         if file is not None:
             write_file(file, json.dumps(value).encode(), make_folder=True)
 
-    def _file(self, case: Case, place: Substrate, scenario: Scenario) -> Path | None:
+    def _file(self, case: Case, place: Place, scenario: Scenario) -> Path | None:
         if self.folder is None:
             return None
         about = f"{case.key} {case.metric} {identity.readers_id()} {self.sources}"

@@ -13,6 +13,7 @@ import importlib
 import json
 import logging
 import math
+import platform
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -239,7 +240,11 @@ def _failed(plan: Plan, crew: _Crew, block: Block, error: Exception) -> Iterator
 def _id(plan: Plan) -> str:
     """Return what a worker and the one who asks have to have alike."""
     laws = identity.laws_in(" ".join(plan.laws))
-    return f"{identity.rules_id()} {laws}".strip()
+    try:
+        kernel = identity.digest([identity.place_id(plan.on)]) if plan.place.is_guest else ""
+    except BadInput as error:
+        raise _OtherBuildError(f"scheduler: on {platform.node()}: {error}") from None
+    return " ".join(part for part in (identity.rules_id(), laws, kernel) if part)
 
 
 @lru_cache(maxsize=4)
@@ -254,7 +259,7 @@ def _run(asked: _Asked, block: Block) -> Part:
     worker = _worker(asked)
     if _id(worker.plan) != asked.core:
         raise _OtherBuildError(
-            "scheduler: a worker has other rules of the engine, or another text of a law: "
+            "scheduler: a worker has other rules of the engine, another text of a law or kernel: "
             f"{_id(worker.plan)}, expected {asked.core}"
         )
     if worker.plan.on != "live":

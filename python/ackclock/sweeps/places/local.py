@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextlib import nullcontext
 from typing import Protocol, TypeAlias
 
+from ackclock.base.children import with_children
+from ackclock.base.threads import cores
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.tasks.blocks import Block, Part
 from ackclock.sweeps.tasks.studies import worker_of
 
-__all__ = ["Runs", "Take", "cores", "run_local"]
+__all__ = ["Runs", "Take", "run_local"]
 
 #: Returns the next block, of so many seconds; None if there is none left.
 Take: TypeAlias = Callable[[], Block | None]
@@ -23,11 +25,6 @@ _WAKE_S = 0.2
 
 class _Stopped(Exception):  # noqa: N818 - no error: nobody waits for the block any more
     """The block is wanted no longer."""
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 class Runs(Protocol):
@@ -43,16 +40,17 @@ def run_local(
 ) -> Generator[Part]:
     """Run blocks on the cores of this machine, and yield their parts as they are done.
 
-    The threads simulate without the interpreter. Live cells run one at a time. With ``workers``
-    there is a thread for each, which waits for it.
+    The threads simulate without the interpreter, or wait for a guest each. Live cells run one at a
+    time. With ``workers`` there is a thread for each, which waits for it.
     """
-    count = 1 if plan.on == "live" else threads or cores()
+    count = plan.place.at_once(threads or cores())
     if workers is None:
         crew = _Crew([lambda: worker_of(plan)] * count, take)
     else:
         crew = _Crew([lambda each=each: each for each in workers], take)
     try:
-        yield from crew.parts()
+        with with_children() if plan.place.is_guest else nullcontext():
+            yield from crew.parts()
     finally:
         crew.end()
 

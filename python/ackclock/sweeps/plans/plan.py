@@ -16,7 +16,8 @@ from typing import Any, Self, cast
 from ackclock import _core
 from ackclock.base.errors import BadInput
 from ackclock.base.nearest import nearest
-from ackclock.base.words import SUBSTRATES, Substrate
+from ackclock.base.places import LINUX, Place
+from ackclock.runs import identity
 from ackclock.runs.run import TABLES
 from ackclock.scenario.scenario import Scenario
 from ackclock.scenario.table import of_type
@@ -81,7 +82,7 @@ class Plan:
     where
         Conditions on settings, each an expression of SQL over the columns of axes.
     on
-        The substrate.
+        The substrate; a kernel in virtual time as ``linux`` or ``linux:7.2``.
     values
         The columns of results: each an expression of SQL and the table that it is taken from.
     measure
@@ -110,7 +111,7 @@ class Plan:
     samples: int = 0
     sample_seed: int = 0
     where: tuple[str, ...] = ()
-    on: Substrate = "sim"
+    on: str = "sim"
     values: Mapping[str, str] = field(default_factory=lambda: dict(DEFAULT_VALUES))
     measure: str = "run"
     keep: tuple[str, ...] = ()
@@ -275,10 +276,28 @@ class Plan:
             found[name] = str(path)
         return replace(self, laws=found)
 
+    @property
+    def place(self) -> Place:
+        """The substrate, and the kernel in virtual time."""
+        return Place.of(self.on)
+
+    def settled(self) -> Plan:
+        """Return the plan with the whole key of its kernel in virtual time, if it has one for all.
+
+        Raises
+        ------
+        BadInput
+            There is no such kernel.
+        """
+        named = "{" in str(self.scenario.get(LINUX, ""))
+        if not self.place.kernel and (named or any(LINUX in axis.keys for axis in self.axes)):
+            return self
+        key = identity.settled(self.on, json.dumps(self.scenario)).key
+        return replace(self, on=f"{LINUX}:{key}") if key else self
+
     def check(self) -> None:
         """Refuse settings that do not go together."""
-        if self.on not in SUBSTRATES:
-            raise BadInput(f"on: `{self.on}` is no substrate{nearest(self.on, SUBSTRATES)}")
+        Place.of(self.on)
         for name in self.keep:
             if name not in TABLES:
                 raise BadInput(f"keep: `{name}` is not a table{nearest(name, TABLES)}")

@@ -60,6 +60,7 @@ def write_find(folder: str | os.PathLike[str], name: str, found: Found, small: S
         "title": plan.title,
         "values": dict(plan.values),
         "measure": plan.measure,
+        **({"on": plan.on} if plan.on != "sim" else {}),
         "seeds": list(plan.seeds),
         "axes": {axis.name: _axis(axis) for axis in across},
         "search": {
@@ -123,8 +124,8 @@ def _replayed(path: Path) -> Replay:
     # Its file names itself, if it is that which is wrong.
     _core.load_scenario(os.fspath(path.with_name(f"{name}.toml")))
     try:
-        table = {key: told[key] for key in keys} | {"scenario": f"{name}.toml"}
-        plan = Plan.from_dict(table, path.parent)
+        table = {key: told[key] for key in (*keys, "on") if key in told}
+        plan = Plan.from_dict({**table, "scenario": f"{name}.toml"}, path.parent).settled()
     except (BadInput, TypeError) as error:
         raise BadInput(f"{path}: {' '.join(str(error).split())}") from None
     goal = Goal.of(plan)

@@ -16,7 +16,8 @@ import polars as pl
 from ackclock import _core
 from ackclock.base.errors import BadInput
 from ackclock.base.nearest import nearest
-from ackclock.sweeps.places.local import cores, run_local
+from ackclock.base.threads import cores
+from ackclock.sweeps.places.local import run_local
 from ackclock.sweeps.plans.axes import Axis, Label, numbers
 from ackclock.sweeps.plans.cells import Cells, Row, keys_of, where
 from ackclock.sweeps.plans.expressions import Expression
@@ -371,7 +372,7 @@ def search(
     told: Callable[[str], None] | None = None,
 ) -> Found:
     """Search the settings of a plan; see :func:`ackclock.search`."""
-    plan = Plan.of(plan).with_laws(laws or {})
+    plan = Plan.of(plan).with_laws(laws or {}).settled()
     goal = Goal.of(plan)
     if scheduler is not None:
         from ackclock.sweeps.places.cluster import expect_scheduler  # noqa: PLC0415 - as below
@@ -421,7 +422,7 @@ def _runner(
     if scheduler is None:
 
         def run(work: Work) -> Any:
-            work.spread(1 if plan.on == "live" else threads or cores(), 1.0)
+            work.spread(plan.place.at_once(threads or cores()), 1.0)
             return run_local(plan, work.take, threads)
 
         return run

@@ -27,6 +27,7 @@ import polars as pl
 
 from ackclock.base.below import Below
 from ackclock.base.errors import BadInput
+from ackclock.base.places import Place
 from ackclock.base.writing import Folder, is_there, write_file
 from ackclock.report.tables import parquet
 from ackclock.runs import identity
@@ -314,6 +315,8 @@ class Writer(Store):
         decided = identity.digest(
             [
                 identity.place_id(plan.on),
+                # Cells may name any of them.
+                *(identity.kernels_ids() if plan.place == Place.of("linux") else ()),
                 about(plan),
                 identity.laws_in(plan.to_json()),
                 *identity.files_in(plan.to_dict()),

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
-from ackclock.base.errors import BadInput
+from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.laws.own import load_law
 from ackclock.report.tables import parquet
 from ackclock.runs import api, identity
@@ -25,7 +25,7 @@ from ackclock.sweeps.plans.values import Values
 
 __all__ = ["Block", "Part", "Worker", "as_file", "lost"]
 
-#: Live runs that were no measurement are made again so often.
+#: Live runs that were no measurement are made again so often; those of a guest would be the same.
 _LIVE_TRIES = 3
 #: The files and the contents of laws that this process has loaded.
 _LOADED: dict[str, tuple[str, bytes]] = {}
@@ -152,7 +152,11 @@ class Worker:
         runs: list[Run] = []
         for n, text in enumerate(texts):
             try:
-                found = _one(text, self.plan.on)
+                found = _one(text, self.plan, alive)
+            except _TooLong:
+                fates.append(("limit", f"the run took longer than {limits.time_s:g} s"))
+            except UnfinishedError as error:
+                fates.append(("failed", str(error)))
             except BadInput as error:
                 # A live run may be refused by the machine, which can be mended.
                 status = "failed" if self.plan.on == "live" else "refused"
@@ -197,13 +201,27 @@ class _Frame:
         return self._frame
 
 
-def _one(text: str, on: str) -> Run:
-    """Run a scenario on real packets or in theory; a run that is no measurement again."""
+class _TooLong(Exception):  # noqa: N818 - no error: the plan has a limit
+    """A run took longer than it may."""
+
+
+def _one(text: str, plan: Plan, alive: Callable[[int], object] | None) -> Run:
+    """Run a scenario on real packets or in theory; a live run that is no measurement again."""
     from ackclock.scenario.scenario import Scenario  # noqa: PLC0415 - live cells alone need its classes
 
     scenario = Scenario.from_dict(json.loads(text))
-    if on == "theory":
-        return api.run(scenario, on="theory")
+    if plan.on == "theory":
+        return api.run(scenario, on=plan.on)
+    if plan.place.is_guest:
+        began = monotonic()
+
+        def told(_at_s: float) -> None:
+            if alive is not None:
+                alive(0)
+            if plan.limits.time_s is not None and monotonic() > began + plan.limits.time_s:
+                raise _TooLong
+
+        return api.run(scenario, on=plan.on, progress=told)
     found = api.run_live(scenario)
     for _ in range(_LIVE_TRIES - 1):
         if found.live is None or found.live["valid"]:
