@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Hold the simulation against Linux in virtual time on many paths, and print docs/validation/linux-cells.md's tables.
+"""Hold the simulation against Linux in virtual time, and print docs/validation/linux-cells.md.
 
-``linux_cells.py run FILE [--linux KERNEL] [--set NAME] [--threads N]`` appends one JSON line a run to FILE and goes on
-where it stopped; ``linux_cells.py table FILE`` prints the tables of all kernels in it, and how many cells agree.
+``linux_cells.py run FILE [--linux KERNEL] [--set NAME] [--threads N]`` appends one JSON line a run
+to FILE and goes on where it stopped; ``linux_cells.py table FILE`` prints the tables of all kernels
+in it, and how many cells agree.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LAWS = (
     *("reno", "cubic", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp"),
     *("nv", "scalable", "vegas", "veno", "westwood", "yeah", "bbr1"),
 )
-#: The share of goodput and of segments sent again, and the number of the latter, that may lie between both.
+#: How far both may be apart: shares of goodput and of segments sent again, and a number of these.
 GOODPUT, AGAIN, AGAIN_LEAST = 0.03, 0.25, 20.0
 #: Runs of a cell in which something is random, each with a seed of its own.
 SEEDS = 5
@@ -164,7 +165,7 @@ def run(file: Path, linux: str | None, of: str | None, threads: int) -> None:
             told = {"on": where, "of": cell.of, "cell": cell.name, "seed": seed, **outcome(made)}
             with writing:
                 print(json.dumps(told), file=out, flush=True)
-                print(where, cell.of, cell.name, seed, told["goodput_bps"], told["again"], flush=True)
+                print(*list(told.values())[:-1], flush=True)
 
         with ThreadPoolExecutor(threads) as pool:
             waits = [
