@@ -107,7 +107,7 @@ web: ## The page for browsers, in web/dist: one file for any web server, or to b
 
 # The stages of `make test`, and those that `make test-all` adds (scripts/stages.py; their budgets: ci/budget.toml).
 MOST := tools lint-text compile lint-code test-rust test-python
-REST := test-slow test-web test-timed test-live site test-installed
+REST := test-slow test-web test-timed test-live test-linux site test-installed
 
 .PHONY: test
 test: ## Lints, types, the Rust tests, and the Python tests but for those that `test-all` adds
@@ -182,11 +182,11 @@ test-notebook: web .venv-lab/.installed ## The view of notebooks in JupyterLab (
 
 .PHONY: test-python
 test-python: .venv/.dev build ## The Python tests that need neither long nor root nor the machine's clock
-	$(PYTEST) -m "not live and not slow" --numprocesses=auto --dist=worksteal
+	$(PYTEST) -m "not live and not slow and not linux" --numprocesses=auto --dist=worksteal
 
 .PHONY: test-slow
 test-slow: .venv/.dev build ## The Python tests that take long
-	$(PYTEST) -m "slow and not live" --numprocesses=auto --dist=worksteal
+	$(PYTEST) -m "slow and not live and not linux" --numprocesses=auto --dist=worksteal
 
 .PHONY: test-timed
 test-timed: ## The tests that judge the machine's clock: names with `timed::`, and nothing beside them
@@ -198,6 +198,10 @@ test-live: .venv/.dev build ## The tests of real packets and of the kernel; they
 	cargo test $(LIVE_TESTS) || cargo test $(LIVE_TESTS)
 	$(PYTEST) -m "live and untimed" --reruns 1 --numprocesses=4
 	$(PYTEST) -m "live and not untimed" --reruns 2 --numprocesses=2
+
+.PHONY: test-linux
+test-linux: .venv/.dev build ## The tests on a kernel in virtual time; skipped where none lies in the cache
+	$(PYTEST) -m linux --numprocesses=auto --dist=worksteal
 
 .PHONY: soak
 soak: ## The random tests with new cases, fifty times as many (some minutes)

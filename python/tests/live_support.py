@@ -12,6 +12,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
+from ackclock.linux import building, kept
 
 
 def _why_not() -> str | None:
@@ -52,6 +53,32 @@ def live(test: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.live(_possible(test))
 
 
+def _kernel() -> str | None:
+    try:
+        building.refuse_machine()
+        return kept.one(None).manifest.key
+    except ac.BadInput:
+        return None
+
+
+#: The kernel in virtual time that tests of real packets use; None if none lies in the cache.
+KERNEL = _kernel()
+
+
+def real(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test of real packets that asks for :func:`measured` runs.
+
+    It is one in virtual time where a kernel lies in the cache, and a live one where none does.
+    """
+    return live(test) if KERNEL is None else pytest.mark.linux(test)
+
+
+def in_guest(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test of kernels in virtual time: left out where none is there."""
+    why = f"linux: no kernel in {kept.cache()} (ackclock linux build 7.2)"
+    return pytest.mark.linux(pytest.mark.skipif(KERNEL is None, reason=why)(test))
+
+
 #: A live test that judges bytes and headers, and no times: others of its kind may run beside it.
 untimed = pytest.mark.untimed
 
@@ -79,6 +106,16 @@ def path(rate: str = "20 Mbit/s", delay: str = "10 ms", **more: object) -> dict[
 
 
 def measured(scenario: ac.Scenario, **options: object) -> ac.Run:
+    """Return a run of a test that is :func:`real`."""
+    if KERNEL is None:
+        return measured_live(scenario, **options)
+    run = ac.run(scenario, on="linux", linux=KERNEL, **options)  # type: ignore[arg-type]
+    assert run.live is not None
+    assert (run.live["valid"], run.live["lost_outside"]) == (True, 0)
+    return run
+
+
+def measured_live(scenario: ac.Scenario, **options: object) -> ac.Run:
     """Return a run whose path kept its promises; other work on the machine may need a few tries."""
     doubts: list[str] = []
     for _ in range(4):

@@ -28,7 +28,7 @@ from ackclock.linux import (
     sources,
 )
 from ackclock.runs.run import TABLES
-from live_support import path
+from live_support import in_guest, path
 from support import Answer
 
 #: The beginning of arch/um/Kconfig as 6.1, 6.12 and 7.2 have it, in our words but for the entry.
@@ -386,32 +386,11 @@ def test_programs_are_run_in_a_guest_only_if_they_are_allowed() -> None:
         running.run_linux(ac.Scenario.from_dict(table))
 
 
-def _why_not() -> str | None:
-    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
-        return "kernels in virtual time are for Linux on x86-64"
-    found = kept.kernels()
-    return None if found else f"no kernel in {kept.cache()} (ackclock linux build 7.2)"
-
-
-#: A guest sends real packets, but by a clock of its own: others may run beside it.
-guest = [
-    pytest.mark.live,
-    pytest.mark.untimed,
-    pytest.mark.skipif(_why_not() is not None, reason=f"live: {_why_not()}"),
-]
-
-
 def _left(folder: Path) -> dict[str, bytes]:
     return {name: (folder / f"{name}.parquet").read_bytes() for name in TABLES}
 
 
-def _in_guest(test: Callable[..., None]) -> Callable[..., None]:
-    for mark in guest:
-        test = mark(test)
-    return test
-
-
-@_in_guest
+@in_guest
 def test_two_runs_in_a_guest_leave_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
     scenario = ac.Scenario.from_dict(path(duration="1 s", seed=3))
     for name, seed in (("a", None), ("b", None), ("c", 4)):
@@ -425,7 +404,7 @@ def test_two_runs_in_a_guest_leave_the_same_bytes_and_another_seed_others(tmp_pa
     assert _left(tmp_path / "a") != _left(tmp_path / "c")
 
 
-@_in_guest
+@in_guest
 def test_sleep_takes_no_time_and_loops_are_ended(tmp_path: Path) -> None:
     kernel = kept.one(None)
     (tmp_path / "a").mkdir()
@@ -457,7 +436,7 @@ _SCRIPT = """\
 """
 
 
-@_in_guest
+@in_guest
 def test_a_script_in_a_guest_does_not_know_of_the_others(tmp_path: Path) -> None:
     folder = tmp_path / "scripts"
     folder.mkdir()
@@ -486,7 +465,7 @@ def test_a_script_in_a_guest_does_not_know_of_the_others(tmp_path: Path) -> None
     assert left[0] == left[1]
 
 
-@_in_guest
+@in_guest
 def test_cases_in_a_guest_have_the_same_answers_each_time(tmp_path: Path) -> None:
     one, other = (
         ac.judge(grid=False, random=12, seed=2, on="linux", out=tmp_path / name, at_once=n)
@@ -541,7 +520,7 @@ def leads_to(link: Path, folder: Path) -> bool:
         *("cubic+newcwv", "reno+tsl(3,16)", "vegas+cwv"),
     ],
 )
-@_in_guest
+@in_guest
 def test_a_law_that_is_a_part_of_the_kernel_has_the_window_of_the_law_in_rust(word: str) -> None:
     if "laws" not in kept.one(None).manifest.patches:
         pytest.skip(f"{kept.one(None).manifest.key} was built without our laws")

@@ -19,7 +19,7 @@ import pytest
 
 import ackclock as ac
 from ackclock import _core
-from live_support import live, measured, path, processes, untimed
+from live_support import live, measured_live, path, processes, untimed
 from support import ROOT, killed_in_the_end
 
 MBIT = 1e6
@@ -29,7 +29,7 @@ LATENCY = Path("/dev/cpu_dma_latency")
 
 @live
 def test_a_bulk_flow_fills_the_link() -> None:
-    run = measured(ac.Scenario.from_dict(path()))
+    run = measured_live(ac.Scenario.from_dict(path()))
     (row,) = run.flows.to_pylist()
     # 1448 bytes of payload in packets of 1500: 20 Mbit/s are 19.307 of goodput; slow start, the
     # handshake and what is on its way at the end take 1 to 5 % of three seconds.
@@ -92,7 +92,7 @@ def test_a_sized_transfer_is_complete_to_the_byte() -> None:
 
 @live
 def test_a_pair_of_ethernet_devices_does_as_well() -> None:
-    run = measured(ac.Scenario.from_dict(path()), ports="veth")
+    run = measured_live(ac.Scenario.from_dict(path()), ports="veth")
     assert run.live is not None
     assert run.live["ports"] == "veth"
     assert run.flows.to_pylist()[0]["goodput_bps"] > 18.0 * MBIT
@@ -470,7 +470,7 @@ def test_access_links_on_which_nothing_queues_do_not_make_a_run_doubtful() -> No
         [ac.Flow("cubic", profile="linux")],
         duration="3 s",
     )
-    run = measured(scenario)
+    run = measured_live(scenario)
     assert run.live is not None
     assert [rate["link"] for rate in run.live["rates"]] == ["bottleneck"]
     simulated = ac.simulate(scenario).rows("flows")[0]

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path
+from live_support import measured, path, real
 
 Ends = Literal["kernel", "ackclock"]
 
@@ -28,7 +28,7 @@ def delays(run: ac.Run) -> pl.Series:
     return (objects["completed_s"] - objects["requested_s"]).drop_nulls()
 
 
-@live
+@real
 @pytest.mark.parametrize("endpoint", ["kernel", "ackclock"])
 def test_messages_come_at_the_rate_and_fall_silent(endpoint: Ends) -> None:
     table = with_app({**CBR, "idle": [{"at": "1 s", "for": "1 s"}]})
@@ -51,7 +51,7 @@ def test_messages_come_at_the_rate_and_fall_silent(endpoint: Ends) -> None:
     assert 0.0200 < row["path_rtt_mean_s"] < 0.0215
 
 
-@live
+@real
 @pytest.mark.parametrize(
     "app",
     [
@@ -80,7 +80,7 @@ def _film(buffer: str | None = None) -> dict[str, Any]:
     return app if buffer is None else {**app, "buffer": buffer}
 
 
-@live
+@real
 @pytest.mark.parametrize(
     "ends", [("kernel", "kernel"), ("ackclock", "kernel"), ("kernel", "ackclock")]
 )
@@ -114,7 +114,7 @@ def _web(**more: object) -> dict[str, Any]:
     return table
 
 
-@live
+@real
 @pytest.mark.parametrize(
     "ends",
     [
@@ -139,7 +139,7 @@ def test_requests_are_answered(ends: tuple[Ends, Ends]) -> None:
     assert delays(real).median() == pytest.approx(delays(simulated).median(), rel=0.05)
 
 
-@live
+@real
 def test_a_lost_syn_ack_costs_a_second() -> None:
     table = _web(duration="2 s")
     table["traffic"][0]["arrivals"] = {"kind": "list", "at": ["0.01 s"]}
@@ -157,7 +157,7 @@ def test_a_lost_syn_ack_costs_a_second() -> None:
     assert 1.02 < row["established_s"] - row["opened_s"] < 1.06
 
 
-@live
+@real
 def test_a_probe_sees_our_own_sender() -> None:
     table = with_app({"kind": "bulk", "size": "1 MB"}, duration="1 s")
     table["probe"] = [{"flow": "bulk", "every": "change"}]
@@ -174,7 +174,7 @@ def test_a_probe_sees_our_own_sender() -> None:
     assert every["time_s"].round(6).to_list() == [n / 10 for n in range(11)]
 
 
-@live
+@real
 def test_requests_for_a_rate_pass_real_routers() -> None:
     """RFC 4782 in real bytes: a router that grants 2.56 Mbit/s lowers a request for 5.12."""
     table: dict[str, Any] = path(duration="1 s")

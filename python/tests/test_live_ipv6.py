@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path, untimed
+from live_support import live, measured, path, real, untimed
 from test_live_wire import fields
 
 Ends = Literal["kernel", "ackclock"]
@@ -32,7 +32,7 @@ def ipv6(**more: object) -> dict[str, Any]:
     return table
 
 
-@live
+@real
 @pytest.mark.parametrize("ends", ROLES)
 def test_the_rate_of_the_link_is_reached(ends: tuple[Ends, Ends]) -> None:
     run = measured(ac.Scenario.from_dict(ipv6()), sender=ends[0], receiver=ends[1])
@@ -44,7 +44,7 @@ def test_the_rate_of_the_link_is_reached(ends: tuple[Ends, Ends]) -> None:
     assert (run.live["changed"], run.live["malformed"], run.live["strangers"]) == (0, 0, 0)
 
 
-@live
+@real
 def test_a_pair_of_ethernet_devices_does_as_well() -> None:
     run = measured(ac.Scenario.from_dict(ipv6()), ports="veth")
     assert run.live is not None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path, untimed
+from live_support import live, measured_live, path, untimed
 from support import ROOT
 
 
@@ -16,7 +16,7 @@ def test_a_law_in_python_runs_on_real_packets() -> None:
     ac.load_law("livepy", ROOT / "python/ackclock/examples/laws/reno.py")
     keys: dict[str, Any] = path()
     keys["flow"][0]["variant"] = "livepy"
-    run = measured(ac.Scenario.from_dict(keys), sender="ackclock")
+    run = measured_live(ac.Scenario.from_dict(keys), sender="ackclock")
     (row,) = run.rows("flows")
     # As the kernel's own in test_live.py.
     assert 17.5e6 < row["goodput_bps"] < 19.307e6

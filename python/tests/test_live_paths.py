@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path
+from live_support import measured, path, real
 
 #: Parts of the link, by a name.
 PARTS: dict[str, dict[str, Any]] = {
@@ -21,7 +21,7 @@ PARTS: dict[str, dict[str, Any]] = {
 }
 
 
-@live
+@real
 @pytest.mark.parametrize("part", list(PARTS))
 def test_a_part_of_the_link_is_the_same_live(part: str) -> None:
     table: dict[str, Any] = path(duration="4 s")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from live_support import PYTHON, live, measured, path, processes, untimed, with_python
+from live_support import PYTHON, live, measured_live, path, processes, untimed, with_python
 from support import ROOT, killed_in_the_end
 
 #: A program that asks a web server for a file, and says how much came.
@@ -50,7 +50,7 @@ def web(folder: Path, volume: int) -> dict[str, Any]:
 def test_a_web_server_and_a_client_fill_the_tables(common: Path) -> None:
     table = with_program(web(common, 1_000_000), duration="5 s")
     table["probe"] = [{"flow": "bulk", "what": ["cwnd"], "every": "50 ms"}]
-    run = measured(ac.Scenario.from_dict(table), allow_programs=True)
+    run = measured_live(ac.Scenario.from_dict(table), allow_programs=True)
     (row,) = run.flows.to_pylist()
     # The file, the head of the answer (a line and five fields: 150 to 300 bytes), and the FIN,
     # which counts as a byte.
@@ -92,7 +92,7 @@ def test_iperf3_and_we_count_the_same() -> None:
         pytest.skip("live: no iperf3 (apt install iperf3)")
     table = path(duration="6 s")
     table["flow"][0]["app"] = {"kind": "iperf3"}  # type: ignore[index]
-    run = measured(ac.Scenario.from_dict(table))
+    run = measured_live(ac.Scenario.from_dict(table))
     (row,) = run.flows.to_pylist()
     assert run.live is not None
     client, server = run.live["programs"]

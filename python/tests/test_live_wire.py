@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 import ackclock as ac
-from live_support import live, measured, path, untimed
+from live_support import live, measured, path, real, untimed
 
 Ends = Literal["kernel", "ackclock"]
 ROLES: tuple[tuple[Ends, Ends], ...] = (("ackclock", "kernel"), ("kernel", "ackclock"))
@@ -174,7 +174,7 @@ def test_nothing_is_sent_beyond_a_small_window(ends: tuple[Ends, Ends], tmp_path
     assert smallest < 10_000
 
 
-@live
+@real
 @pytest.mark.parametrize("ends", ROLES)
 def test_a_window_of_megabytes_is_used(ends: tuple[Ends, Ends]) -> None:
     """100 Mbit/s and 400 ms hold 5 MB: 64 kB, without scaling, would be 1.3 Mbit/s."""

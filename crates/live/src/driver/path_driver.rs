@@ -149,6 +149,9 @@ impl PathDriver {
         let mut empty_at = vec![clock.now(); self.ports.len()];
         let mut given = Given::default();
         let mut slept = false;
+        // In virtual time nothing comes but while the thread sleeps, and by what it writes. Ends of our own have no device
+        // that says what they have.
+        let by_devices = is_virtual && self.ports.iter().all(|port| port.device().is_some());
         loop {
             let mut now = clock.now();
             wake_policy.count(now, sys::thread_time);
@@ -174,8 +177,7 @@ impl PathDriver {
             self.release(now, clock, &mut meter)?;
             let mut busy = false;
             for (n, empty_at) in empty_at.iter_mut().enumerate() {
-                // In virtual time nothing comes but while the thread sleeps, and by what it writes.
-                if is_virtual && slept && !poll.is_ready(n) && self.ports[n].wakes_at().is_none() {
+                if by_devices && slept && !poll.is_ready(n) {
                     continue;
                 }
                 let turn_ends = now + TURN;
@@ -202,7 +204,7 @@ impl PathDriver {
             if self.path.handled != handled || busy {
                 wake_policy.note_activity(now);
             }
-            if !busy || is_virtual {
+            if !busy || by_devices {
                 if let Some(feed) = &self.feed {
                     given.links(feed, now, self.path.samples());
                 }

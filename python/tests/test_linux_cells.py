@@ -1,0 +1,54 @@
+"""The simulation held against a kernel in virtual time, on cells of ``scripts/linux_cells.py``."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import ackclock as ac
+from ackclock.linux import kept
+from live_support import KERNEL, in_guest
+
+
+def _script() -> ModuleType:
+    path = Path(__file__).parents[2] / "scripts" / "linux_cells.py"
+    spec = importlib.util.spec_from_file_location("linux_cells", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["linux_cells"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+CELLS = _script()
+#: Those without chance, shorter than on the page; the others need several seeds.
+SHORT = {
+    cell.name: cell
+    for cell in CELLS.cells()
+    if not cell.random and cell.of in ("laws", "queues", "paths")
+}
+#: Cells of the page docs/validation/linux-cells.md that differ there, too.
+APART = {"every 4th ACK", "ACKs held for 10 ms"}
+
+
+@in_guest
+@pytest.mark.parametrize("name", SHORT)
+def test_the_simulation_agrees_with_the_kernel(name: str) -> None:
+    if name in APART:
+        pytest.skip(f"linux: {name}: differs, see docs/validation/linux-cells.md")
+    table = SHORT[name].scenario(kept.one(KERNEL).manifest.hz).to_dict()
+    table["duration"] = "4 s"
+    scenario = ac.Scenario.from_dict(table)
+    sim, linux = (ac.run(scenario, **on) for on in ({}, {"on": "linux", "linux": KERNEL}))
+    assert linux.live is not None
+    assert linux.live["valid"]
+    ours, theirs = (run.rows("flows")[0] for run in (sim, linux))
+    # The bounds of issue and page: 3 % of goodput, and a quarter of what is sent again, or 20.
+    assert ours["goodput_bps"] == pytest.approx(theirs["goodput_bps"], rel=0.03)
+    again = theirs["segments_retransmitted"]
+    assert abs(ours["segments_retransmitted"] - again) <= max(0.25 * again, 20)
