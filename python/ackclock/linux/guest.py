@@ -79,8 +79,11 @@ def _settings(_: Path) -> dict[str, list[str]]:
         # Some can be written alone.
         with suppress(OSError):
             found[file.name] = [" ".join(file.read_text(encoding="ascii").split())]
-    # It is random.
-    found.pop("tcp_fastopen_key", None)
+    # The one is random, the others follow from the memory that the kernel leaves.
+    for name in ("tcp_fastopen_key", "tcp_mem"):
+        found.pop(name, None)
+    for name in ("tcp_rmem", "tcp_wmem"):
+        found[name] = [found[name][0].rpartition(" ")[0]]
     for name, told in found.items():
         file = Path("/proc/sys/net/ipv4", name)
         digits = range(10) if told[0].isdigit() and len(told[0]) == 1 else ()
@@ -91,7 +94,8 @@ def _settings(_: Path) -> dict[str, list[str]]:
 def _takes(file: Path, value: str) -> bool:
     """Return whether a setting has a value once that is written; nobody needs the guest after."""
     try:
-        file.write_text(value, encoding="ascii")
+        with file.open("r+b", buffering=0) as setting:
+            setting.write(value.encode())
         return file.read_text(encoding="ascii").strip() == value
     except OSError:
         return False

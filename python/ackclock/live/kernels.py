@@ -230,7 +230,7 @@ def diff(
 
 
 def _named(about: Mapping[str, Any]) -> str:
-    return f"Linux {about['version']}, {about['hz']} ticks"
+    return f"Linux {about['key']}"
 
 
 def _settings(kernel: Kept, progress: calling.Progress) -> dict[str, list[str]]:
