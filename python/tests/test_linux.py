@@ -29,11 +29,7 @@ from ackclock.linux import (
     running,
     sources,
 )
-<<<<<<< HEAD
-=======
 from ackclock.live import kernels
-from ackclock.runs.identity import run_keys
->>>>>>> 74e3de89 (Tell two kernels apart: ackclock linux diff)
 from ackclock.runs.run import TABLES
 from live_support import path
 from support import Answer
