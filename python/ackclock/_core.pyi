@@ -146,6 +146,9 @@ class Drill:
     def part(self) -> str:
         """Return all of it as JSON that ``joined`` reads."""
 
+    def beside(self, other: Drill) -> str:
+        """Return as JSON where another stack's packets differ first, of the same scripts; both have one stack."""
+
     @staticmethod
     def joined(parts: Sequence[str]) -> Drill:
         """Return what several calls left, of the scripts in their order, as the outcomes of one."""

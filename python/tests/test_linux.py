@@ -11,6 +11,8 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -27,6 +29,7 @@ from ackclock.linux import (
     running,
     sources,
 )
+from ackclock.live import kernels
 from ackclock.runs.run import TABLES
 from live_support import in_guest, path
 from support import Answer
@@ -485,7 +488,7 @@ def test_a_script_with_which_a_guest_dies_has_failed_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = put(manifest())
-    how = {
+    how: dict[str, Any] = {
         "profile": "rfc", "settings": [], "compare_push": False, "strict_end": False,
         "on": "linux",
     }  # fmt: skip
@@ -534,3 +537,55 @@ def test_a_law_that_is_a_part_of_the_kernel_has_the_window_of_the_law_in_rust(wo
     # 2 s of 20 Mbit/s are 3,300 segments, which are acknowledged two at a time at most.
     assert law["judged_acks"] > 1000
     assert (law["apart_acks"], law["interrupted"]) == (0, 0)
+
+
+@pytest.mark.usefixtures("cache")
+def test_two_kernels_are_told_apart_by_what_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in (manifest(), manifest(hz=1000)):
+        put(each)
+    settings = {
+        250: {"tcp_ecn": ["2", "0", "1", "2"], "tcp_old": ["30"], "tcp_sack": ["1", "0", "1"]},
+        1000: {"tcp_ecn": ["2", *"012345"], "tcp_sack": ["0", "0", "1"]},
+    }
+
+    @contextmanager
+    def called(kernel: kept.Kept, job: calling.Job, _: object) -> Generator[calling.Left]:
+        """Stand for a guest: our end point, and answers a tick apart."""
+        hz = kernel.manifest.hz
+        told: object = settings[hz]
+        if job.name == "drill":
+            given = job.options["scripts"][job.options["elsewhere"] :]
+            told = _core.drill(given, {**job.options["how"], "on": "sim"}).part()
+        elif job.name == "answers":
+            answer = {"at": hz, "packet": "> . 1:1(0) ack 1 win 250"}
+            told = json.dumps([{"Ok": [[answer], "0 s"]} for _ in json.loads(job.options["cases"])])
+        yield calling.Left(told, Path(), 0.0)
+
+    def run(_: ac.Scenario, linux: str, **__: object) -> object:
+        rates = {"goodput_bps": 9e6, "segments_sent": 10, "segments_retransmitted": "1000" in linux}
+        return SimpleNamespace(rows={"flows": [rates]}.__getitem__)
+
+    monkeypatch.setattr(calling, "called", called)
+    monkeypatch.setattr(kernels, "run_linux", run)
+    found = kernels.diff("7.2, hz 250", "7.2, hz 1000", quick=True)
+    by_kind = {kind: [it for it in found.differences if it.kind == kind] for kind in found.tried}
+    assert [it.what for it in by_kind["setting"]] == ["tcp_ecn, its values", "tcp_old", "tcp_sack"]
+    assert [it.name for it in by_kind["setting"]] == ["", "", "tcp_sack.pkt"]
+    assert '`sysctl -q net.ipv4.tcp_sack="0"`' in by_kind["setting"][2].text
+    # The shortest run that shows it: a second.
+    assert [it.what for it in by_kind["law"]] == [
+        f"{law}, 1 s" for law in ("reno", "cubic", "bbr1", "dctcp")
+    ]
+    # Both are our end point.
+    assert by_kind["script"] == []
+    # 250 and 1000 ns are one time.
+    assert by_kind["case"] == []
+    page = found.page()
+    assert page.startswith("# Linux 7.2.13-hz250-")
+    assert "| tcp_sack | `1` | `0` | [tcp_sack.pkt](tcp_sack.pkt) |" in page
+    assert set(found.files()) == {
+        "tcp_sack.pkt",
+        *(f"{it}.json" for it in ("reno", "cubic", "bbr1", "dctcp")),
+    }
+    with pytest.raises(BadInput, match=r"both are 7\.2\.13-hz250-.*, expected two kernels"):
+        kernels.diff("7.2, hz 250", "7.2, hz 250")

@@ -40,6 +40,11 @@ impl Drill {
         self.drilled.part()
     }
 
+    /// Return as JSON where another stack's packets differ first, of the same scripts; both have one stack.
+    fn beside(&self, other: &Self) -> String {
+        self.drilled.beside(&other.drilled)
+    }
+
     /// Return what several calls left, of the scripts in their order, as the outcomes of one.
     #[staticmethod]
     fn joined(parts: Vec<String>) -> PyResult<Self> {

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,42 @@ def _answers(_: Path, cases: str) -> str:
     return _core.answers(cases)
 
 
+def _settings(_: Path) -> dict[str, list[str]]:
+    """Return the settings of TCP that a new kernel has, each with the digits that it takes."""
+    found = {}
+    for file in sorted(Path("/proc/sys/net/ipv4").glob("tcp_*")):
+        # Some can be written alone.
+        with suppress(OSError):
+            found[file.name] = [" ".join(file.read_text(encoding="ascii").split())]
+    # The one is random, the others follow from the memory that the kernel leaves.
+    for name in ("tcp_fastopen_key", "tcp_mem"):
+        found.pop(name, None)
+    for name in ("tcp_rmem", "tcp_wmem"):
+        found[name] = [found[name][0].rpartition(" ")[0]]
+    for name, told in found.items():
+        file = Path("/proc/sys/net/ipv4", name)
+        digits = range(10) if told[0].isdigit() and len(told[0]) == 1 else ()
+        told += [str(digit) for digit in digits if _takes(file, str(digit))]
+    return found
+
+
+def _takes(file: Path, value: str) -> bool:
+    """Return whether a setting has a value once that is written; nobody needs the guest after."""
+    try:
+        with file.open("r+b", buffering=0) as setting:
+            setting.write(value.encode())
+        return file.read_text(encoding="ascii").strip() == value
+    except OSError:
+        return False
+
+
 #: The jobs: each has the guest's folder and its options, and returns what JSON can tell.
-_JOBS: dict[str, Callable[..., Any]] = {"answers": _answers, "drill": _drill, "run": _run}
+_JOBS: dict[str, Callable[..., Any]] = {
+    "answers": _answers,
+    "drill": _drill,
+    "run": _run,
+    "settings": _settings,
+}
 
 if __name__ == "__main__":
     main()

@@ -194,11 +194,16 @@ def judged(
             kernel.stopped.set()
 
 
-def write_scripts(path: Path, folder: Folder, found: Sequence[dict[str, Any]]) -> list[str]:
-    """Write the script of each difference into a folder, and return the files."""
-    names = [
+def script_names(found: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the names of the files of differences."""
+    return [
         f"{n:03}_{re.sub('[^a-z0-9]', '_', row['case'].lower())}.pkt" for n, row in enumerate(found)
     ]
+
+
+def write_scripts(path: Path, folder: Folder, found: Sequence[dict[str, Any]]) -> list[str]:
+    """Write the script of each difference into a folder, and return the files."""
+    names = script_names(found)
     for name, row in zip(names, found, strict=True):
         folder.stage(name, row["script"])
     folder.commit()

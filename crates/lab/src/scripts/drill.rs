@@ -287,6 +287,18 @@ impl Drilled {
         Self { outcomes: files.into_iter().flat_map(failed).collect(), on, ..Self::default() }
     }
 
+    /// The first differences between this stack's packets and another's, of the same scripts, as JSON text.
+    ///
+    /// # Panics
+    /// Never: differences are JSON.
+    pub fn beside(&self, other: &Self) -> String {
+        let both = self.outcomes.iter().zip(&other.outcomes);
+        let found: Vec<Difference> = both
+            .filter_map(|(one, other)| sides::differ(&one.file, one, other, &Settings::default()))
+            .collect();
+        serde_json::to_string(&found).expect("differences are JSON")
+    }
+
     /// The number of scripts that passed.
     pub fn passed(&self) -> usize {
         self.outcomes.iter().filter(|outcome| outcome.result.is_ok()).count()

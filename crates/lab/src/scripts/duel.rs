@@ -127,9 +127,9 @@ pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<D
             *dueled.meant.entry(reason.to_owned()).or_default() += 1;
             continue;
         }
-        // Differences of the grid are told apart by their state, too.
+        // Differences of the grid are told apart by their state, too, but of two kernels, of which nothing is meant.
         let kind = difference.kind();
-        let place = if case.state == "random" {
+        let place = if case.state == "random" || plan.elsewhere.len() > 1 {
             kind.clone()
         } else {
             format!("{}: {}: {kind}", case.state, case.segment)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -124,3 +126,41 @@ def check(
             )
     if not all(each.same for each in found):
         raise typer.Exit(EXIT_FAILED)
+
+
+@linux_app.command()
+def diff(
+    one: Annotated[str, typer.Argument(metavar="A", help="A kernel: a key, or 7.2.")],
+    other: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Try four laws and few random cases.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the page, and the script or scenario that shows each difference.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell in which behaviours of TCP two kernels differ, each with what shows it."""
+    from ackclock.base.writing import Folder
+    from ackclock.live.kernels import diff as compared
+
+    with ExitStack() as held:
+        folder = None if out is None else held.enter_context(Folder(out))
+        status = held.enter_context(printing.status("comparing", every_s=_TOLD_EVERY))
+        found = compared(one, other, quick=quick, progress=status)
+        if folder is not None:
+            for name, text in found.files().items():
+                folder.stage(name, text)
+            folder.stage("diff.md", found.page())
+            folder.stage("diff.json", json.dumps(found.to_dict(), indent=2) + "\n")
+            folder.commit()
+    if as_json:
+        printing.print_json(found.to_dict())
+    elif out is None:
+        print(found.page(), end="")
+    else:
+        printing.tell(f"{len(found.differences)} behaviours differ: {out / 'diff.md'}")

@@ -217,7 +217,12 @@ fn on_live(
 }
 
 /// The first event at which the two sides are not alike.
-fn differ(file: &str, sim: &Outcome, live: &Outcome, settings: &Settings) -> Option<Difference> {
+pub(super) fn differ(
+    file: &str,
+    sim: &Outcome,
+    live: &Outcome,
+    settings: &Settings,
+) -> Option<Difference> {
     let (sent_by_sim, sent_by_live) = (sim.trace.sent(), live.trace.sent());
     let made = |span: Span, what: String, sim: String, live: String| Difference {
         file: file.to_owned(),
