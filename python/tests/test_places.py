@@ -23,8 +23,10 @@ from ackclock.base.threads import Alive, side_by_side
 from ackclock.linux import building, kept, running
 from ackclock.runs import identity
 from ackclock.suites.framework.cells import apart, named
+from ackclock.sweeps.places.cluster import _Asked, _id, _run
 from ackclock.sweeps.plans.cells import Cells, about
 from ackclock.sweeps.plans.plan import Plan
+from ackclock.sweeps.tasks.blocks import Block
 from live_support import path
 from support import Answer
 from test_linux import leads_to, manifest, put, tree
@@ -246,6 +248,20 @@ def test_calls_side_by_side_end_if_nobody_waits() -> None:
     assert ended.is_set()
     with pytest.raises(ac.BadInput, match="no"):
         list(side_by_side([fails, hangs], 2))
+
+
+def test_a_worker_without_the_kernel_says_so_in_a_line() -> None:
+    pytest.importorskip("distributed")
+    put(manifest())
+    plan = Plan.from_dict({"on": "linux", "scenario": path()}).settled()
+    asked = _Asked(plan.to_json(), (), _id(plan))
+    kept.remove(manifest().key)
+    with pytest.raises(RuntimeError, match=r"^scheduler: on \S+: no kernel is in .*linux build 7"):
+        _run(asked, Block.of([{"seed": 0}], ["0"]))
+    # One of the same name with other bytes is another.
+    put(replace(manifest(), files=dict.fromkeys(kept.FILES, "1")))
+    with pytest.raises(RuntimeError, match="has other rules of the engine, another text of a law"):
+        _run(asked, Block.of([{"seed": 0}], ["0"]))
 
 
 #: A program that begins a build, or boots a guest, in the folders that its words name.

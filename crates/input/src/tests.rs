@@ -109,7 +109,7 @@ fn an_unknown_key_gets_the_nearest_word() {
     assert_eq!(
         error_with("duration", "durration"),
         "s.toml:2: durration: unknown key; did you mean `duration`? Known: `cross_traffic`, `duration`, `event`, \
-         `flow`, `measure`, `probe`, `seed`, `title`, `topology`, `traffic`"
+         `flow`, `linux`, `measure`, `probe`, `seed`, `title`, `topology`, `traffic`"
     );
     assert_eq!(
         error_with("rate = \"10 Mbit/s\"", "rte = \"10 Mbit/s\""),
@@ -436,7 +436,7 @@ fn control_characters_are_never_echoed() {
     assert_eq!(
         error("\"a\\u001b\\n b\" = 1"),
         "s.toml:1: \"a\\u{1b}\\n b\": unknown key, expected one of `cross_traffic`, `duration`, \
-         `event`, `flow`, `measure`, `probe`, `seed`, `title`, `topology`, `traffic`"
+         `event`, `flow`, `linux`, `measure`, `probe`, `seed`, `title`, `topology`, `traffic`"
     );
     let in_file = from_text("s\n\u{7}.toml", "", false).unwrap_err().to_string();
     assert!(in_file.starts_with("s\\n\\u{7}.toml:1: "), "{in_file}");

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// Keys that people write first, in their order: a tree has forgotten the order of its text.
-const FIRST: [&str; 24] = [
+const FIRST: [&str; 25] = [
     "title",
     "duration",
     "seed",
+    "linux",
     "topology",
     "flow",
     "traffic",
