@@ -10,7 +10,7 @@ use ackclock_laws::event::{
 };
 use ackclock_laws::growth::{AnyGrowth, Growth, Wants};
 use ackclock_tcp::variant::register_law;
-use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
+use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use crate::record::Tally;
 use crate::world::{Action, Control};
@@ -237,12 +237,6 @@ impl Growth for Told {
                 _ => UNPACED_BPS,
             })),
             None => None,
-        }
-    }
-
-    fn on_restart(&mut self, now: Instant) {
-        if let Some(law) = &mut self.follows {
-            law.on_restart(now);
         }
     }
 

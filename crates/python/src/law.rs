@@ -245,11 +245,13 @@ events! {
         now_s: f64,
         rtt_s: f64,
     }
-    /// Data is about to go out while nothing is outstanding.
+    /// Data is about to go out while nothing is outstanding; of a law that models the path, while nothing else is in
+    /// flight.
     SendStart {
         now_s: f64,
         last_send_s: Option<f64>,
         nxt_seq: u64,
+        app_limited: bool,
     }
     /// The network is congested.
     Congestion {
@@ -352,7 +354,6 @@ struct PythonLaw {
     on_delivery: Option<Told<Delivery>>,
     on_lost: Option<Told<LostData>>,
     on_send_start: Option<Told<SendStart>>,
-    on_restart: bool,
     models_path: bool,
     windows: Windows,
     now: Instant,
@@ -430,7 +431,6 @@ impl PythonLaw {
             on_delivery: if models_path { told!("on_delivery") } else { None },
             on_lost: if models_path { told!("on_lost") } else { None },
             on_send_start: told!("on_send_start"),
-            on_restart: own(intern!(py, "on_restart"))?,
             models_path,
             windows: Windows::default(),
             now: Instant::START,
@@ -542,6 +542,7 @@ impl Growth for PythonLaw {
                 now_s: at(start.now),
                 last_send_s: start.last_send.map(at),
                 nxt_seq: start.nxt.get(),
+                app_limited: start.app_limited,
             };
             self.tell(Some(start.now), |law, py| {
                 law.on_send_start.as_ref().map_or(Ok(()), |told| told.call(py, event))
@@ -662,14 +663,6 @@ impl Growth for PythonLaw {
             };
             self.tell(Some(lost.now), |law, py| {
                 law.on_lost.as_ref().map_or(Ok(()), |told| told.call(py, event))
-            });
-        }
-    }
-
-    fn on_restart(&mut self, now: Instant) {
-        if self.on_restart {
-            self.tell(Some(now), |law, py| {
-                law.law.bind(py).call_method1(intern!(py, "on_restart"), (at(now),)).map(drop)
             });
         }
     }
