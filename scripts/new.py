@@ -118,9 +118,10 @@ def write_part(root: Path, name: str) -> list[Path]:
     """Write the part ``name`` of a link; return the files that are new or changed."""
     written = write(root, {f"crates/net/src/parts/{name}.rs": "part.rs"}, name)
     settings = f"$crate::parts::{type_of(name)}Config"
+    install = "link.impair(stream, |all| all.reorder = part.reorder());"
     row = f"""            /// TODO one sentence about the part.
             {name} as {type_of(name)}: Option<{settings}>, of {settings}, without "TODO without it."
-                in {name} => |part, link, _rate, stream| link.impair(stream, |all| all.reorder = part.reorder());"""
+                in {name} => |part, link, _rate, stream| {install}"""
     table = root / "crates/net/src/parts.rs"
     return [*written, add_line(table, "        $with! {", row, end="\n        }\n")]
 

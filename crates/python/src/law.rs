@@ -319,13 +319,13 @@ fn at(now: Instant) -> f64 {
 }
 
 /// A method that is called with one object, whose fields are other ones each time.
-struct Told<E: PyClass> {
+struct Callback<E: PyClass> {
     method: Py<PyAny>,
     event: Py<E>,
     arguments: Py<PyTuple>,
 }
 
-impl<E: PyClass<Frozen = False> + Default + Into<PyClassInitializer<E>>> Told<E> {
+impl<E: PyClass<Frozen = False> + Default + Into<PyClassInitializer<E>>> Callback<E> {
     fn of(law: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Self> {
         let event = Py::new(law.py(), E::default())?;
         let arguments = PyTuple::new(law.py(), [&event])?.unbind();
@@ -349,11 +349,11 @@ struct Windows {
 /// The law of one connection.
 struct PythonLaw {
     law: Py<PyAny>,
-    on_ack: Option<Told<Ack>>,
-    on_rtt: Option<Told<RttSample>>,
-    on_delivery: Option<Told<Delivery>>,
-    on_lost: Option<Told<LostData>>,
-    on_send_start: Option<Told<SendStart>>,
+    on_ack: Option<Callback<Ack>>,
+    on_rtt: Option<Callback<RttSample>>,
+    on_delivery: Option<Callback<Delivery>>,
+    on_lost: Option<Callback<LostData>>,
+    on_send_start: Option<Callback<SendStart>>,
     models_path: bool,
     windows: Windows,
     now: Instant,
@@ -422,7 +422,7 @@ impl PythonLaw {
         macro_rules! told {
             ($name:literal) => {{
                 let name = intern!(py, $name);
-                if own(name)? { Some(Told::of(&law, name)?) } else { None }
+                if own(name)? { Some(Callback::of(&law, name)?) } else { None }
             }};
         }
         let mut made = Self {

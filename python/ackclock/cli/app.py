@@ -309,7 +309,7 @@ def run(
     from ackclock.runs.api import ScenarioFile
 
     load_laws(law)
-    told = _Told.of(out, as_json=as_json, as_csv=as_csv)
+    told = _RunOutput.of(out, as_json=as_json, as_csv=as_csv)
     place = Place.of(on, "--on")
     _refuse_options(
         place,
@@ -390,7 +390,7 @@ def _run(
     routers: Literal["ackclock", "xdp", "tc"] | None,
     records: bool,
     busy: bool,
-    told: _Told,
+    told: _RunOutput,
     allow_programs: bool,
     as_root: bool,
     linux: str | None,
@@ -437,7 +437,7 @@ def _run(
 
 
 @dataclass(frozen=True)
-class _Told:
+class _RunOutput:
     """The form in which a run is told, and the folder that has its tables."""
 
     out: Path | None
@@ -445,7 +445,7 @@ class _Told:
     as_csv: str | None
 
     @classmethod
-    def of(cls, out: Path | None, *, as_json: bool, as_csv: str | None) -> _Told:
+    def of(cls, out: Path | None, *, as_json: bool, as_csv: str | None) -> _RunOutput:
         """Return the form that options ask for, and refuse those that do not go together."""
         if as_csv is not None and as_csv not in CSV_TABLES:
             near = nearest(as_csv, CSV_TABLES)
@@ -468,7 +468,7 @@ class _Told:
             _say(note)
 
 
-def _tell_theory(result: ackclock.Run, told: _Told) -> None:
+def _tell_theory(result: ackclock.Run, told: _RunOutput) -> None:
     if told.out is not None:
         result.write(told.out)
     report = result.theory or {}
@@ -485,7 +485,7 @@ def _tell_failures(result: ackclock.Run) -> None:
         _say(line)
 
 
-def _tell_live(result: ackclock.Run, told: _Told) -> None:
+def _tell_live(result: ackclock.Run, told: _RunOutput) -> None:
     if told.out is not None:
         result.write(told.out)
     report = result.live or {}

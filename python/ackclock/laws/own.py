@@ -157,6 +157,7 @@ class Growth:
     def on_lost(self, lost: LostData) -> None:
         """Note that a segment was found lost. Of a law that models the path."""
 
+
 def register_law(name: str, law: type[Growth] | Callable[[], Growth]) -> None:
     """Give a law in Python a name.
 

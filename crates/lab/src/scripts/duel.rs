@@ -62,12 +62,12 @@ pub struct Dueled {
     /// Cases whose difference is meant, by its reason.
     pub meant: BTreeMap<String, usize>,
     /// Differences that are not meant, by kind.
-    pub differences: Vec<Found>,
+    pub differences: Vec<DifferenceKind>,
 }
 
 /// A kind of difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct DifferenceKind {
     /// The state and the segment, or `random` and the seed with the case's number, of the first.
     pub case: String,
     /// The fields, and the flags of both packets.
@@ -166,7 +166,7 @@ impl Open {
         Self { case, trial, kind, count: 0, done: false }
     }
 
-    fn found(self, names: [&str; 2]) -> Found {
+    fn found(self, names: [&str; 2]) -> DifferenceKind {
         let shown =
             |answer: Option<&TimedPacket>| answer.map_or("nothing".to_owned(), ToString::to_string);
         let difference = self.trial.difference.as_ref();
@@ -179,7 +179,7 @@ impl Open {
             format!("{}: {live}", names[1]),
         ];
         let script = self.case.script(&self.trial.live, &remarks);
-        Found { case, kind: self.kind, count: self.count, sim, live, script }
+        DifferenceKind { case, kind: self.kind, count: self.count, sim, live, script }
     }
 }
 
