@@ -316,10 +316,7 @@ class RttSample:
 
 @final
 class SendStart:
-    """Data is about to go out while nothing is outstanding.
-
-    Of a law that models the path: while nothing else is in flight.
-    """
+    """Data is about to go out while nothing is outstanding (a law that models the path: in flight)."""
 
     now_s: float
     last_send_s: float | None

@@ -20,7 +20,7 @@ use ackclock_script::duel::{Case, play};
 use ackclock_script::{Failure, Report, Script, Settings, TimedPacket, Trace, run_watched};
 use ackclock_units::Duration;
 
-use crate::error::LiveError;
+use crate::base::error::LiveError;
 use crate::sys;
 
 pub use namespace::Judge;

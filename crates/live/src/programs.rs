@@ -17,9 +17,9 @@ use ackclock_units::{Duration, Instant, is_printable};
 use serde::Serialize;
 
 use crate::base::addresses::address;
+use crate::base::error::LiveError;
 use crate::base::options::Options;
 use crate::base::wall_clock;
-use crate::error::LiveError;
 use crate::machine::net_ns::{NetNs, set_sysctl};
 use crate::programs::folder::{FlowFolder, Folder};
 use crate::sys::{self, Rights, User};

@@ -1,13 +1,10 @@
 //! The comparison of two stacks' packets: the one for scripts, for cases and for the kernel as a judge.
 
-use std::fmt;
-
 use ackclock_packet::{AccurateEcn, Flags};
 use ackclock_units::{Duration, Instant};
-use serde::{Deserialize, Serialize};
 
 use crate::ast::{OptionList, Packet, TcpOption};
-use crate::run::compare::stamp;
+use crate::told::TimedPacket;
 
 /// The fields that are compared besides numbers, flags, payload, ECN field and options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,23 +81,6 @@ fn at_one_time(one: Instant, other: Instant, since: Instant) -> bool {
     let eighth = last.since(since.min(last)).as_nanos() / 8;
     let rounded = last.since(Instant::START).as_nanos() / 16;
     last.since(first) <= APART.max(Duration::from_nanos(eighth.max(rounded)))
-}
-
-/// A packet of a stack's, and when it passed since the script or the case began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TimedPacket {
-    /// When.
-    #[serde(with = "crate::told::moment")]
-    pub at: Instant,
-    /// The packet, its numbers counted from both SYNs.
-    pub packet: Packet,
-}
-
-/// Time and packet in packetdrill's notation.
-impl fmt::Display for TimedPacket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", stamp(self.at), self.packet)
-    }
 }
 
 /// The place at which the packets of two stacks part.

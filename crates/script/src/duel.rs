@@ -15,11 +15,11 @@ use ackclock_packet::Flags;
 use ackclock_units::{Bytes, Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::ast::Packet;
-use crate::differ::TimedPacket;
-use crate::run::compare::{as_packet, incoming, stamp};
+use crate::ast::{Packet, stamp};
+use crate::run::compare::{as_packet, incoming};
 use crate::run::{Numbers, Scales};
 use crate::stack::{Stack, Write};
+use crate::told::TimedPacket;
 
 pub use grid::{SEGMENTS, STATES, grid};
 pub use random::random;

@@ -57,7 +57,7 @@ mod tap;
 mod told;
 
 pub use ast::Script;
-pub use differ::{Difference, Fields, TimedPacket, differences};
+pub use differ::{Difference, Fields, differences};
 pub use error::{ScriptError, Span};
 pub use fuzz::fuzz_script;
 pub use info::{Lookup, TcpInfo};
@@ -70,3 +70,4 @@ pub use stack::{
     fast_open_cookie,
 };
 pub use tap::{Comments, tap};
+pub use told::TimedPacket;

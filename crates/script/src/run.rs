@@ -14,12 +14,12 @@ use ackclock_wire::Unwrapper;
 use serde::{Deserialize, Serialize};
 
 use crate::assertion::{Program, Variables};
-use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time};
-use crate::differ::TimedPacket;
+use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time, stamp};
 use crate::error::{Fault, ScriptError, Span, hint};
 use crate::scan::MOST_SECONDS;
 use crate::shell::{Command, commands};
 use crate::stack::{EndpointStack, Meaning, Stack};
+use crate::told::TimedPacket;
 use calls::Sockets;
 use compare::Expectation;
 
@@ -699,7 +699,7 @@ impl<S: Stack> Runner<'_, S> {
             let message = if time == Time::Any {
                 "nothing goes out any more".to_owned()
             } else {
-                format!("nothing went out until {}", compare::stamp(latest))
+                format!("nothing went out until {}", stamp(latest))
             };
             let actual = "nothing".to_owned();
             return Err(Stop::Packets { span, message, expected: expected(), actual });

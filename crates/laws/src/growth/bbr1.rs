@@ -22,8 +22,8 @@ use super::bbr::{
 use super::contract::{About, Growth, Law, Wants};
 use super::variables::variables;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, SendStart, Signal, SlowStartStep,
-    Why,
+    Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, SendStart, Signal,
+    SlowStartStep, Why,
 };
 use crate::words::{ANY, Described, Word};
 use aggregation::{Acked, Aggregation};
