@@ -29,7 +29,6 @@ from ackclock.cli import printing
 from ackclock.cli.commands.bench import bench
 from ackclock.cli.commands.drill import drill, judge
 from ackclock.cli.commands.export import export
-from ackclock.cli.commands.importing import import_
 from ackclock.cli.commands.kernel import kernel_app
 from ackclock.cli.commands.law import check_law, compare_law_trace
 from ackclock.cli.commands.linux import linux_app
@@ -41,7 +40,7 @@ from ackclock.cli.commands.live import (
     tell_capacity,
     theory_lines,
 )
-from ackclock.cli.commands.new import new
+from ackclock.cli.commands.new import import_, new
 from ackclock.cli.commands.pairs import pairwise
 from ackclock.cli.commands.readings import readings
 from ackclock.cli.commands.report import report, write_page
