@@ -201,7 +201,7 @@ def room_violations(crate: str, source: Path, law: Mapping[str, Any]) -> Iterato
     for folder in (source, *(path for path in sorted(source.rglob("*")) if path.is_dir())):
         shown = {path.stem for path in folder.iterdir()} - {"README", "lib", "tests"}
         if len(shown) > MOST_SHOWN and folder.name not in FAMILIES:
-            name = folder.relative_to(source.parent)
+            name = Path("src", folder.relative_to(source))
             yield f"{crate}: `{name}` shows {len(shown)} ideas, the most is {MOST_SHOWN}"
 
 
