@@ -19,6 +19,8 @@ from ackclock.cli import app as cli
 from stages import AT_MOST, slowness
 from support import ROOT, SMALL, Answer
 
+pytest_plugins = ["serving"]
+
 # A shell's background job ignores SIGINT, and so would every process that a test starts and
 # interrupts. A signal that has a handler is the default one's again in a new program.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -55,12 +55,12 @@ def write(root: Path, files: Mapping[str, str], name: str) -> list[Path]:
     return list(paths)
 
 
-def add_line(path: Path, head: str, line: str) -> Path:
-    """Add ``line`` at the end of the list that begins with the line ``head``; return the path."""
+def add_line(path: Path, head: str, line: str, end: str = "\n}\n") -> Path:
+    """Add ``line`` at the end of the list from ``head`` to ``end``; return the path."""
     text = path.read_text(encoding="utf-8")
     start = text.index(f"\n{head}\n")
-    end = text.index("\n}\n", start)
-    path.write_text(f"{text[:end]}\n{line}{text[end:]}", encoding="utf-8")
+    stop = text.index(end, start)
+    path.write_text(f"{text[:stop]}\n{line}{text[stop:]}", encoding="utf-8")
     return path
 
 
@@ -117,15 +117,13 @@ def _write_one(root: Path, name: str, kind: str, folder: str, head: str) -> list
 def write_part(root: Path, name: str) -> list[Path]:
     """Write the part ``name`` of a link; return the files that are new or changed."""
     written = write(root, {f"crates/net/src/parts/{name}.rs": "part.rs"}, name)
-    parts, link = root / "crates/net/src/parts.rs", root / "crates/sim/src/scenario/link.rs"
-    settings = f"{type_of(name)}Config"
-    install = "link.impair(stream, |all| all.reorder = part.reorder())"
-    line = f"    mod {name}: {settings}: |part, link, _rate, stream| {install};"
-    of = f"ackclock_net::parts::{settings}"
-    about = "    /// TODO one sentence about the part."
-    key = f'    {name} as {type_of(name)}: Option<{of}>, of {of}, without "TODO without it.";'
-    add_line(parts, "installs! {", line)
-    return [*written, parts, add_line(link, "parts! {", f"{about}\n{key}")]
+    settings = f"$crate::parts::{type_of(name)}Config"
+    install = "link.impair(stream, |all| all.reorder = part.reorder());"
+    row = f"""            /// TODO one sentence about the part.
+            {name} as {type_of(name)}: Option<{settings}>, of {settings}, without "TODO without it."
+                in {name} => |part, link, _rate, stream| {install}"""
+    table = root / "crates/net/src/parts.rs"
+    return [*written, add_line(table, "        $with! {", row, end="\n        }\n")]
 
 
 def write_study(root: Path, name: str) -> list[Path]:

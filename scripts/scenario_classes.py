@@ -111,20 +111,6 @@ _LINK = (
 _LINK_DEFAULTS = {"loss": 0.0, "duplicate": 0.0, "corrupt": 0.0}
 
 MODULES: Mapping[str, Module] = {
-    "aggregations": Module(
-        doc="Rules by which packets wait for one another at a link and leave in frames.\n",
-        classes=(
-            Class("Hold", "AggregationSpec", "packets time", ("hold",)),
-            Class("Ampdu", "AggregationSpec", "packets volume airtime access", ("ampdu",)),
-            Class("Grants", "AggregationSpec", "interval delay volume", ("grants",)),
-            OneOf(
-                "Aggregation",
-                "read_aggregation",
-                "AggregationSpec",
-                "Hold Ampdu Grants",
-            ),
-        ),
-    ),
     "apps": Module(
         doc="Applications, which ask for data.\n",
         classes=(
@@ -169,7 +155,9 @@ MODULES: Mapping[str, Module] = {
         ),
     ),
     "channels": Module(
-        doc="Channels: the losses of a link, and rates that take the place of a constant one.\n",
+        doc="""\
+Channels: the losses of a link, rates in place of a constant one, and packets in frames.
+""",
         classes=(
             Class("PeriodicLoss", "PeriodicLoss", "every first"),
             Class("BurstLoss", "BurstLoss", "to_bad to_good in_bad in_good"),
@@ -180,6 +168,15 @@ MODULES: Mapping[str, Module] = {
             Class("Rates", "ChannelSpec", "series period file unit interval", ("rates",)),
             Class("Shaper", "ChannelSpec", "burst peak", ("shaper",)),
             OneOf("Channel", "read_channel", "ChannelSpec", "Wifi Trace Cellular Rates Shaper"),
+            Class("Hold", "AggregationSpec", "packets time", ("hold",)),
+            Class("Ampdu", "AggregationSpec", "packets volume airtime access", ("ampdu",)),
+            Class("Grants", "AggregationSpec", "interval delay volume", ("grants",)),
+            OneOf(
+                "Aggregation",
+                "read_aggregation",
+                "AggregationSpec",
+                "Hold Ampdu Grants",
+            ),
         ),
     ),
     "distributions": Module(
@@ -236,13 +233,6 @@ Parameters are written as the quantity is: text with a unit, or a number where t
             Class("QueueChange", "QueueChange", "limit"),
             Class("LinkChange", "LinkChange", "rate delay queue loss jitter"),
             Class("Event", "PathEvent", "at link set direction flow via"),
-        ),
-    ),
-    "feedback": Module(
-        doc="Routers that rule every packet's sender: RCP and XCP.\n",
-        classes=(
-            Class("RcpRouter", "RcpSpec", "alpha beta target interval rtt initial"),
-            Class("XcpRouter", "XcpSpec", "alpha beta shuffle rtt"),
         ),
     ),
     "flows": Module(
@@ -396,9 +386,11 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
             ),
         ),
     ),
-    "quick_start": Module(
-        doc="Quick-Start (RFC 4782) at routers and at end points.\n",
+    "routers": Module(
+        doc="Routers that rule senders (RCP, XCP), and Quick-Start (RFC 4782) with its ends.\n",
         classes=(
+            Class("RcpRouter", "RcpSpec", "alpha beta target interval rtt initial"),
+            Class("XcpRouter", "XcpSpec", "alpha beta shuffle rtt"),
             Class(
                 "Admission",
                 "QuickStartAdmission",

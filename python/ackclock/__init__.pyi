@@ -71,12 +71,6 @@ from .runs.tables import (
     Table as Table,
     read_table as read_table,
 )
-from .scenario.aggregations import (
-    Aggregation as Aggregation,
-    Ampdu as Ampdu,
-    Grants as Grants,
-    Hold as Hold,
-)
 from .scenario.apps import (
     App as App,
     Bulk as Bulk,
@@ -92,9 +86,13 @@ from .scenario.apps import (
     Video as Video,
 )
 from .scenario.channels import (
+    Aggregation as Aggregation,
+    Ampdu as Ampdu,
     BurstLoss as BurstLoss,
     Cellular as Cellular,
     Channel as Channel,
+    Grants as Grants,
+    Hold as Hold,
     PeriodicLoss as PeriodicLoss,
     Rates as Rates,
     Shaper as Shaper,
@@ -117,10 +115,6 @@ from .scenario.events import (
     Measure as Measure,
     Probe as Probe,
     QueueChange as QueueChange,
-)
-from .scenario.feedback import (
-    RcpRouter as RcpRouter,
-    XcpRouter as XcpRouter,
 )
 from .scenario.flows import (
     CrossTraffic as CrossTraffic,
@@ -168,9 +162,11 @@ from .scenario.queues import (
     Red as Red,
     Sfq as Sfq,
 )
-from .scenario.quick_start import (
+from .scenario.routers import (
     Admission as Admission,
     QuickStart as QuickStart,
+    RcpRouter as RcpRouter,
+    XcpRouter as XcpRouter,
 )
 from .scenario.scenario import Scenario as Scenario
 from .scenario.tcp import (

@@ -319,13 +319,15 @@ class RttSample:
 
 @final
 class SendStart:
-    """Data is about to go out while nothing is outstanding."""
+    """Data is about to go out while nothing is outstanding (a law that models the path: in flight)."""
 
     now_s: float
     last_send_s: float | None
     """When data went out last; None if none did."""
     nxt_seq: int
     """SND.NXT, the number of the first byte that goes out."""
+    app_limited: bool
+    """True if the application had nothing to send. Only of a law that models the path."""
 
 @final
 class Congestion:

@@ -191,7 +191,7 @@ def test_a_comparison_shows_names_as_they_are(
         assert f"{name}: congestion window".strip() in texts, name
 
 
-class _Seen(HTMLParser):
+class PageReader(HTMLParser):
     """The tags of a page, and the text of its cells."""
 
     def __init__(self) -> None:
@@ -207,12 +207,12 @@ class _Seen(HTMLParser):
         self.texts.append(data)
 
 
-def seen(names: list[str]) -> _Seen:
+def seen(names: list[str]) -> PageReader:
     """Return what a browser reads of a page with these names wherever text goes."""
     rows = tuple((Cell(name), Cell(name, title=name)) for name in names)
     sheet = Sheet("k", names[0], names[0], (names[0], names[0]), rows, groups=((names[0], 2),))
     page = Page(names[0], names[0], names[0], names[0], (), (), [Section("a", names[0], (sheet,))])
-    parser = _Seen()
+    parser = PageReader()
     parser.feed(render(page))
     parser.close()
     return parser

@@ -89,3 +89,16 @@ def test_the_values_of_a_suite_are_kept_until_its_source_is_another(
         source.write_text(text, encoding="utf-8")
     assert after["cells"][0]["mean"] == pytest.approx(before["cells"][0]["mean"] / 2)
     assert after["digest"] != before["digest"]
+
+
+def test_an_error_in_a_suite_of_others_names_their_package(ask: Ask, installed: Path) -> None:
+    source = installed / "ackclock_mine" / "suite.py"
+    text = source.read_text(encoding="utf-8")
+    try:
+        source.write_text(text.replace("/ RATE_BPS", "/ None"), encoding="utf-8")
+        said = ask("suite", "mine", "newreno", "--quick", code=1).stderr
+    finally:
+        source.write_text(text, encoding="utf-8")
+    assert "a fault of the package ackclock-mine: TypeError: unsupported operand" in said
+    assert "(suite.py:" in said
+    assert "report it to its authors" in said

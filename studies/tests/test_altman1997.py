@@ -536,3 +536,20 @@ def test_no_error_is_no_region() -> None:
     regions = synthetic()["map_regions"]
     assert regions["region"].to_list() == ["everywhere"]
     assert not math.isnan(regions["both_within"][0])
+
+
+def test_autocorrelation_of_a_periodic_series_returns_to_one() -> None:
+    series = np.tile(np.arange(10.0), 50)
+    found = runs_bursts.autocorrelation(series)
+    assert found[0] == pytest.approx(1.0)
+    assert found[10] == pytest.approx(1.0, abs=1e-6)
+    assert found[5] < 0
+
+
+def test_autocorrelation_of_noise_vanishes() -> None:
+    # A linear congruential sequence: noise that is the same everywhere.
+    state, values = 1, []
+    for _ in range(4000):
+        state = (1103515245 * state + 12345) % 2**31
+        values.append(state / 2**31)
+    assert np.abs(runs_bursts.autocorrelation(np.array(values))[5:200]).max() < 0.1

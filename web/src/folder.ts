@@ -2,11 +2,11 @@
 
 import { el, rich } from "./dom";
 import { short } from "./quantity";
-import type { Server, Told } from "./server";
+import type { RunState, Server } from "./server";
 
 const EVERY_MS = 2000;
 
-interface Found {
+interface FolderContents {
   scenarios: string[];
   plans: string[];
   stores: string[];
@@ -142,10 +142,10 @@ export class FolderView {
   private async fill(): Promise<void> {
     const state = (await (await this.server.get("api/state")).json()) as {
       files: string;
-      runs: Told[];
+      runs: RunState[];
     };
     this.files = state.files;
-    const found = (await (await this.server.get("api/folder")).json()) as Found;
+    const found = (await (await this.server.get("api/folder")).json()) as FolderContents;
     const stores = await Promise.all(
       found.stores.map(async (path): Promise<[string, Store | string]> => {
         try {
@@ -167,7 +167,7 @@ export class FolderView {
     this.fillCaptures(found);
   }
 
-  private fillScenarios(found: Found): void {
+  private fillScenarios(found: FolderContents): void {
     const open = (name: string) =>
       this.button(name, () =>
         this.does(async () => {
@@ -185,7 +185,7 @@ export class FolderView {
     );
   }
 
-  private fillRuns(runs: Told[]): void {
+  private fillRuns(runs: RunState[]): void {
     const rows = runs
       .slice(0, 50)
       .map((run) => [
@@ -200,7 +200,7 @@ export class FolderView {
     );
   }
 
-  private fillStores(stores: [string, Store | string][], found: Found): void {
+  private fillStores(stores: [string, Store | string][], found: FolderContents): void {
     const rows = stores.map(([path, store]) => {
       if (typeof store === "string")
         return [path, "", "", el("span", { class: "fault long" }, ...rich(store)), ""];
@@ -284,7 +284,7 @@ export class FolderView {
     });
   }
 
-  private fillReports(found: Found): void {
+  private fillReports(found: FolderContents): void {
     const links = found.reports.map(({ path, title, picture }) => {
       const address = path.split("/").map(encodeURIComponent).join("/");
       const figure = picture?.split("/").map(encodeURIComponent).join("/");
@@ -309,7 +309,7 @@ export class FolderView {
     );
   }
 
-  private fillCaptures(found: Found): void {
+  private fillCaptures(found: FolderContents): void {
     const rows = found.captures.map(({ path, bytes }) => [
       path,
       size(bytes),

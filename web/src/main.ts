@@ -27,7 +27,7 @@ import { LESSONS, scenarioOf } from "./lessons";
 import { draw } from "./path";
 import { Sequence } from "./sequence";
 import { duration, type Panel, panels, thinned } from "./series";
-import { Server, served, type Told } from "./server";
+import { type RunState, Server, served } from "./server";
 import { pack, shares, unpack } from "./share";
 import START from "./start.toml?raw";
 import { rowsOf, summary } from "./summary";
@@ -102,7 +102,7 @@ class Page {
   private segmentsOf = "";
   /** The capture whose segments are shown in the place of the run's. */
   private capture = "";
-  private told: Told | undefined;
+  private told: RunState | undefined;
   private readonly on = el(
     "select",
     { id: "on", change: () => this.run() },
@@ -473,7 +473,7 @@ class Page {
   }
 
   /** The server has told how far a run is. */
-  private reached(told: Told): void {
+  private reached(told: RunState): void {
     if (this.classroom.asks) return;
     this.told = told;
     this.progress.hidden = told.state !== "running";
@@ -502,7 +502,7 @@ class Page {
   private async resume(id: string): Promise<boolean> {
     if (!this.server) return false;
     try {
-      const known = (await (await this.server.get(`api/runs/${id}`)).json()) as Told & {
+      const known = (await (await this.server.get(`api/runs/${id}`)).json()) as RunState & {
         text: string;
       };
       this.on.value = known.on;

@@ -3,7 +3,7 @@
 import { type Ask, asJson, Gone, Refused, type Request } from "./core";
 
 /** The state of a run, as the server tells it. */
-export interface Told {
+export interface RunState {
   id: string;
   on: "sim" | "live";
   file: string;
@@ -18,7 +18,7 @@ export interface Told {
 
 /** A reader of a run: told its state, and the rows that come while it lasts. */
 export interface Reader {
-  state(told: Told): void;
+  state(told: RunState): void;
   rows(bytes: ArrayBuffer): void;
 }
 
@@ -84,7 +84,7 @@ export class Server implements Ask {
   private async run(request: Request): Promise<ArrayBuffer> {
     const begun = (await (
       await this.send("POST", "api/runs", { ...request, on: this.on })
-    ).json()) as Told;
+    ).json()) as RunState;
     this.current = begun.id;
     return this.follow(begun.id);
   }
@@ -92,7 +92,7 @@ export class Server implements Ask {
   /** Reads a run until it is over, and returns its result; a connection that breaks is made anew. */
   async follow(id: string): Promise<ArrayBuffer> {
     let seen = 0;
-    let last: Told | undefined;
+    let last: RunState | undefined;
     for (let failures = 0; failures < 5 && !over(last); ) {
       const before = seen;
       await new Promise<void>((ended) => {
@@ -102,7 +102,7 @@ export class Server implements Ask {
         socket.binaryType = "arraybuffer";
         socket.onmessage = (event: MessageEvent<ArrayBuffer | string>) => {
           if (typeof event.data === "string") {
-            last = JSON.parse(event.data) as Told;
+            last = JSON.parse(event.data) as RunState;
             this.reader.state(last);
           } else {
             seen += 1;
@@ -126,6 +126,6 @@ export class Server implements Ask {
   }
 }
 
-function over(told: Told | undefined): boolean {
+function over(told: RunState | undefined): boolean {
   return told !== undefined && ["done", "failed", "cancelled"].includes(told.state);
 }

@@ -73,6 +73,8 @@ structs! {
         now_ns: u64,
         last_send_ns: u64,
         nxt_seq: u64,
+        is_app_limited: u32,
+        unused: u32,
     }
     /// The network is congested.
     Congestion {
@@ -158,6 +160,5 @@ structs! {
         spurious: Option<unsafe extern "C" fn(*mut c_void)>,
         delivery: Option<unsafe extern "C" fn(*mut c_void, *const Delivery)>,
         lost: Option<unsafe extern "C" fn(*mut c_void, *const Lost)>,
-        restart: Option<unsafe extern "C" fn(*mut c_void, u64)>,
     }
 }

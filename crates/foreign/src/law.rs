@@ -35,7 +35,6 @@ pub struct Callable {
     spurious: Option<unsafe extern "C" fn(*mut c_void)>,
     delivery: Option<Mut<abi::Delivery>>,
     lost: Option<Mut<abi::Lost>>,
-    restart: Option<unsafe extern "C" fn(*mut c_void, u64)>,
 }
 
 impl Callable {
@@ -85,7 +84,6 @@ impl Callable {
             spurious: table.spurious,
             delivery: table.delivery,
             lost: table.lost,
-            restart: table.restart,
         })
     }
 }
@@ -229,6 +227,8 @@ impl Growth for ForeignLaw {
                 now_ns: start.now.as_nanos(),
                 last_send_ns: start.last_send.map_or(UNKNOWN, Instant::as_nanos),
                 nxt_seq: start.nxt.get(),
+                is_app_limited: start.app_limited.into(),
+                unused: 0,
             };
             self.tell(call, &event);
         }
@@ -374,15 +374,5 @@ impl Growth for ForeignLaw {
             unused: 0,
         };
         self.tell(call, &event);
-    }
-
-    fn on_restart(&mut self, now: Instant) {
-        if let Some(call) = self.calls.restart
-            && !self.state.is_null()
-        {
-            // SAFETY: the state came from `init`.
-            inside(self.name, || unsafe { call(self.state, now.as_nanos()) });
-            self.ask();
-        }
     }
 }

@@ -1,8 +1,6 @@
 //! The names of senders, for those who type them.
 
-use ackclock_laws::growth::{
-    AnyGrowth, Growth, GrowthChoice, Variable, laws_of_linux, registered_laws,
-};
+use ackclock_laws::growth::{GrowthChoice, Variable, laws_of_linux, registered_laws};
 use ackclock_laws::words::Row;
 use ackclock_sim::scenario::VariantChoice;
 use ackclock_sim::{Names, Scenario};
@@ -33,10 +31,7 @@ pub fn law_variables(variant: &str, profile: &str) -> Result<Vec<&'static str>, 
     variant_name(variant, profile)?;
     let profile = self::profile(profile).map_err(|error| BadInput::new(format_args!("{error}")))?;
     let resolved = parse(variant).and_then(|variant| {
-        variant
-            .resolve(profile)
-            .map(|parts| AnyGrowth::new(parts.growth))
-            .map_err(|e| e.to_string())
+        variant.resolve(profile).map(|parts| parts.growth).map_err(|e| e.to_string())
     });
     let law = resolved.map_err(|error| BadInput::new(format_args!("variant: {error}")))?;
     Ok(law.variables().iter().map(|variable| variable.name).collect())
@@ -107,7 +102,6 @@ pub fn registry() -> String {
 
 /// The variables that a law publishes: a row each, with `name` and `help`.
 fn variables(law: GrowthChoice) -> Value {
-    let law = AnyGrowth::new(law);
     let row = |variable: &Variable| json!({ "name": variable.name, "help": variable.help });
     law.variables().iter().map(row).collect()
 }

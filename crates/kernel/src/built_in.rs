@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::base::laws::{SOURCES, hash_of_sources};
 use crate::base::record::SIZE;
-use crate::held::{Held, LOOK_EVERY, Loaded};
+use crate::held::{LOOK_EVERY, Loaded, LoadedLaw};
 use crate::{Asked, KernelError};
 
 /// The device of such a kernel.
@@ -39,7 +39,7 @@ pub(crate) fn refuses(object: &str) -> Option<String> {
 ///
 /// # Errors
 /// This kernel does not have the law, or does not take it.
-pub(crate) fn hold(asked: &Asked) -> Result<Held, KernelError> {
+pub(crate) fn hold(asked: &Asked) -> Result<LoadedLaw, KernelError> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let refused = |why: String| KernelError::Refused { name: asked.law.name.to_owned(), why };
     if let Some(why) = refuses(asked.law.name) {
@@ -74,7 +74,7 @@ pub(crate) fn hold(asked: &Asked) -> Result<Held, KernelError> {
             }
             thread::sleep(LOOK_EVERY);
         };
-        return Ok(Held::new(loaded, Box::new(device), read));
+        return Ok(LoadedLaw::new(loaded, Box::new(device), read));
     }
     Err(KernelError::Loaded(asked.private_name(0)))
 }

@@ -33,7 +33,7 @@ pub struct Loaded {
 }
 
 /// A law that is loaded for as long as this lives, under a name that no other run has, and its records.
-pub struct Held {
+pub struct LoadedLaw {
     loaded: Loaded,
     /// The owner of its registration, with which it is gone.
     holder: Option<Box<dyn Any + Send + Sync>>,
@@ -42,13 +42,13 @@ pub struct Held {
     reader: Option<JoinHandle<()>>,
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for LoadedLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("loaded", &self.loaded).finish_non_exhaustive()
+        f.debug_struct("LoadedLaw").field("loaded", &self.loaded).finish_non_exhaustive()
     }
 }
 
-impl Held {
+impl LoadedLaw {
     /// A law that is gone with `holder`. `read` runs on a thread of its own: it calls its second argument with records, as
     /// they lie in the kernel, until its first says that the law is over, and once more then.
     pub(crate) fn new(
@@ -93,7 +93,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for LoadedLaw {
     fn drop(&mut self) {
         self.end();
     }

@@ -181,7 +181,7 @@ impl Model {
             Event::SendStart => {
                 let nxt = self.seq(record.nxt);
                 let last_send = last_send(record, now);
-                self.law.on_send_start(&SendStart { now, last_send, nxt });
+                self.law.on_send_start(&SendStart { now, last_send, nxt, app_limited: false });
                 return;
             }
             Event::Used | Event::BeforeSend => {

@@ -50,7 +50,7 @@ pub use base::router_settings::{
 };
 pub use built_in::sources;
 pub use ends::KernelEnds;
-pub use held::{Held, LOOK_EVERY, Loaded, Records};
+pub use held::{LOOK_EVERY, Loaded, LoadedLaw, Records};
 pub use holding::hold;
 pub use judge::{Judgement, judge};
 pub use loader::{Registered, load, registered, unload};

@@ -16,7 +16,7 @@ use libbpf_rs::{
 };
 
 use crate::base::programs::Program;
-use crate::held::{Held, LOOK_EVERY, Loaded};
+use crate::held::{LOOK_EVERY, Loaded, LoadedLaw};
 use crate::{Asked, KernelError, Law, Parts, libelf};
 
 pub use crate::registered::{Registered, registered, unload};
@@ -286,7 +286,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 ///
 /// # Errors
 /// A need of the machine or the process that is not met.
-pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
+pub fn hold(asked: &Asked) -> Result<LoadedLaw, KernelError> {
     checked()?;
     let process = std::process::id().wrapping_mul(0x9e37);
     for _ in 0..NAMES {
@@ -309,7 +309,7 @@ pub fn hold(asked: &Asked) -> Result<Held, KernelError> {
 }
 
 /// A law that goes with its link, whose records are read from the object's ring.
-fn held(loaded: Loaded, object: Object, link: Link) -> Result<Held, KernelError> {
+fn held(loaded: Loaded, object: Object, link: Link) -> Result<LoadedLaw, KernelError> {
     let refused = |why: String| KernelError::Refused { name: loaded.name.clone(), why };
     let map = object.maps().find(|map| map.map_type() == MapType::RingBuf);
     let map = map.ok_or_else(|| refused("the object has no records".to_owned()))?;
@@ -332,7 +332,7 @@ fn held(loaded: Loaded, object: Object, link: Link) -> Result<Held, KernelError>
         }
     };
     // The link first: it unregisters the law.
-    Ok(Held::new(loaded, Box::new((link, object)), read))
+    Ok(LoadedLaw::new(loaded, Box::new((link, object)), read))
 }
 
 #[cfg(test)]

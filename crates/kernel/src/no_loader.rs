@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::held::{Held, Loaded};
+use crate::held::{Loaded, LoadedLaw};
 use crate::{Asked, KernelError, Law};
 
 const WHY: &str = "this build has no loader of BPF; apt install libelf-dev zlib1g-dev pkg-config, then `make build`";
@@ -52,7 +52,7 @@ pub fn load(_: &Asked) -> Result<Loaded, KernelError> {
 ///
 /// # Errors
 /// Always.
-pub fn hold(_: &Asked) -> Result<Held, KernelError> {
+pub fn hold(_: &Asked) -> Result<LoadedLaw, KernelError> {
     none()
 }
 

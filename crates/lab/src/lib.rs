@@ -49,7 +49,7 @@ pub use run::sweep::{
     simulate_many, simulate_one, simulate_watched, thrown,
 };
 pub use scripts::drill::{Difference, DrillPlan, Drilled, On, drill, scripts_of};
-pub use scripts::duel::{DuelPlan, Dueled, Elsewhere, Found, answers, duel};
+pub use scripts::duel::{DifferenceKind, DuelPlan, Dueled, Elsewhere, answers, duel};
 
 /// The version of the package.
 pub const fn version() -> &'static str {

@@ -177,6 +177,8 @@ pub struct SendStart {
     pub last_send: Option<Instant>,
     /// SND.NXT before it.
     pub nxt: Seq,
+    /// True if the application had nothing to send. Only of a law that models the path.
+    pub app_limited: bool,
 }
 
 /// The state of a sender with regard to congestion, as Linux has it (`tcp_ca_state`).

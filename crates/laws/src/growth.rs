@@ -197,6 +197,13 @@ impl GrowthChoice {
         (!name.is_empty()).then_some(name)
     }
 
+    /// The variables that the law publishes.
+    pub fn variables(self) -> Vec<Variable> {
+        let mut all = Vec::new();
+        AnyGrowth::new(self).variables(&mut |variable, _| all.push(variable));
+        all
+    }
+
     /// This law with the numbers that `other` gives, if both are one law in this respect.
     #[must_use]
     pub fn with_numbers_of(self, other: Self) -> Self {
@@ -363,10 +370,6 @@ impl Growth for AnyGrowth {
         each!(mut self, law => law.on_lost(lost));
     }
 
-    fn on_restart(&mut self, now: Instant) {
-        each!(mut self, law => law.on_restart(now));
-    }
-
     #[inline]
     fn limits_flight(&self) -> bool {
         each!(self, law => law.limits_flight())
@@ -380,12 +383,8 @@ impl Growth for AnyGrowth {
         each!(mut self, law => law.on_feedback(feedback));
     }
 
-    fn variables(&self) -> &'static [Variable] {
-        self.inside().variables()
-    }
-
-    fn values(&self, give: &mut dyn FnMut(Value)) {
-        self.inside().values(give);
+    fn variables(&self, give: &mut dyn FnMut(Variable, Value)) {
+        self.inside().variables(give);
     }
 }
 

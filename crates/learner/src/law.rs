@@ -10,7 +10,7 @@ use ackclock_laws::event::{
 };
 use ackclock_laws::growth::{AnyGrowth, Growth, Wants};
 use ackclock_tcp::variant::register_law;
-use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
+use ackclock_units::{Bytes, Duration, Mss, Rate};
 
 use crate::record::Tally;
 use crate::world::{Action, Control};
@@ -69,7 +69,7 @@ pub(crate) fn locked(link: &Link) -> MutexGuard<'_, Shared> {
 pub fn introduce() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        register_law(WORD, || Box::new(Told::new())).expect("`learner` is a name of a law");
+        register_law(WORD, || Box::new(LearnerLaw::new())).expect("`learner` is a name of a law");
     });
 }
 
@@ -92,20 +92,20 @@ pub(crate) fn linked<T>(by: Control, make: impl FnOnce() -> T) -> (T, Vec<Link>)
 }
 
 /// A law whose window or rate is what a learner said last, or that of the law which it follows.
-struct Told {
+struct LearnerLaw {
     link: Link,
     follows: Option<AnyGrowth>,
     /// True if it is told rates: a law paces from the handshake on or never.
     paces: bool,
 }
 
-impl fmt::Debug for Told {
+impl fmt::Debug for LearnerLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Told").field("follows", &self.follows).finish_non_exhaustive()
+        f.debug_struct("LearnerLaw").field("follows", &self.follows).finish_non_exhaustive()
     }
 }
 
-impl Told {
+impl LearnerLaw {
     fn new() -> Self {
         let link = Link::default();
         let by = MAKING.with_borrow_mut(|making| {
@@ -127,7 +127,7 @@ impl Told {
     }
 }
 
-impl Growth for Told {
+impl Growth for LearnerLaw {
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         if let Some(law) = &mut self.follows {
             law.on_ack(ack, slow_start);
@@ -237,12 +237,6 @@ impl Growth for Told {
                 _ => UNPACED_BPS,
             })),
             None => None,
-        }
-    }
-
-    fn on_restart(&mut self, now: Instant) {
-        if let Some(law) = &mut self.follows {
-            law.on_restart(now);
         }
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod addresses;
 pub(crate) mod beside;
 #[cfg(target_os = "linux")]
 pub(crate) mod content;
+pub(crate) mod error;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "live runs give rows"))]
 pub(crate) mod feed;
 #[cfg(target_os = "linux")]

@@ -16,11 +16,11 @@ mod waiting;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use ackclock_script::duel::{Answer, Case, play};
-use ackclock_script::{Failure, Report, Script, Settings, Trace, run_watched};
+use ackclock_script::duel::{Case, play};
+use ackclock_script::{Failure, Report, Script, Settings, TimedPacket, Trace, run_watched};
 use ackclock_units::Duration;
 
-use crate::error::LiveError;
+use crate::base::error::LiveError;
 use crate::sys;
 
 pub use namespace::Judge;
@@ -88,7 +88,7 @@ pub fn judge(
 }
 
 /// The kernel's answers to a case, and the largest lateness of the case's own events.
-pub type Answered = Result<(Vec<Answer>, Duration), String>;
+pub type Answered = Result<(Vec<TimedPacket>, Duration), String>;
 
 /// Gives `cases` to the kernel, so many of them at once, each to a connection of its own; in their order.
 pub fn answers(

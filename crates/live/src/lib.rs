@@ -10,11 +10,8 @@
 mod base;
 #[cfg(target_os = "linux")]
 mod driver;
-mod error;
 #[cfg(target_os = "linux")]
 mod hosts;
-#[cfg(all(test, target_os = "linux"))]
-mod interop;
 #[cfg(target_os = "linux")]
 mod judge;
 #[cfg(target_os = "linux")]
@@ -44,13 +41,13 @@ mod watch;
 use std::io;
 use std::path::Path;
 
+pub use base::error::LiveError;
 pub use base::feed::Feed;
 #[cfg(target_os = "linux")]
 pub use base::options::{
     End, KernelDecision, KernelLaw, KernelRouters, KernelStep, LawRecords, LawSample, Options,
     PortKind, QuickStartEnd, QuickStartEnds, RouterHook, RouterTotals,
 };
-pub use error::LiveError;
 #[cfg(target_os = "linux")]
 pub use judge::{Answered, Judge, Judged, KernelStack, answers, judge};
 #[cfg(target_os = "linux")]

@@ -3,3 +3,6 @@
 pub(crate) mod devices;
 pub(crate) mod port;
 pub(crate) mod userspace_host;
+
+#[cfg(test)]
+mod tests;

@@ -17,9 +17,9 @@ use ackclock_units::{Duration, Instant, is_printable};
 use serde::Serialize;
 
 use crate::base::addresses::address;
+use crate::base::error::LiveError;
 use crate::base::options::Options;
 use crate::base::wall_clock;
-use crate::error::LiveError;
 use crate::machine::net_ns::{NetNs, set_sysctl};
 use crate::programs::folder::{FlowFolder, Folder};
 use crate::sys::{self, Rights, User};
@@ -128,8 +128,8 @@ pub fn check(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
             let found = find(ours.unwrap_or(name), user)
                 .map_err(LiveError::step("look for programs as their user"))?;
             match found {
-                Found::Runs => {}
-                Found::Closed(path) => {
+                CommandSearch::Runs => {}
+                CommandSearch::Closed(path) => {
                     let uid = user.map_or_else(|| sys::acting_user().uid, |user| user.uid);
                     let message = format!(
                         "user {uid}, who runs the programs, may not run {}; expected a program that \
@@ -138,7 +138,7 @@ pub fn check(scenario: &Scenario, options: &Options) -> Result<(), LiveError> {
                     );
                     return Err(ScenarioError::new(&key, &message).into());
                 }
-                Found::Nowhere => return Err(missing(&key, name).into()),
+                CommandSearch::Nowhere => return Err(missing(&key, name).into()),
             }
         }
     }
@@ -179,7 +179,7 @@ pub fn closed_to_programs(paths: &[PathBuf]) -> Result<Vec<PathBuf>, LiveError> 
 const OURS: &str = "ackclock";
 
 /// The result of a search for a command.
-enum Found {
+enum CommandSearch {
     Runs,
     /// The command is at this path, and the programs' user may not run it.
     Closed(PathBuf),
@@ -187,7 +187,7 @@ enum Found {
 }
 
 /// Looks for a command, by its path or on the `PATH`, that a user can start.
-fn find(name: &str, user: Option<User>) -> io::Result<Found> {
+fn find(name: &str, user: Option<User>) -> io::Result<CommandSearch> {
     let places: Vec<PathBuf> = if name.contains('/') {
         vec![PathBuf::from(name)]
     } else {
@@ -198,9 +198,9 @@ fn find(name: &str, user: Option<User>) -> io::Result<Found> {
     let found = sys::as_user(user, || Ok(places.iter().any(runs)))?;
     let seen = places.iter().find(|path| runs(path));
     Ok(match seen {
-        _ if found => Found::Runs,
-        Some(path) => Found::Closed(path.clone()),
-        None => Found::Nowhere,
+        _ if found => CommandSearch::Runs,
+        Some(path) => CommandSearch::Closed(path.clone()),
+        None => CommandSearch::Nowhere,
     })
 }
 

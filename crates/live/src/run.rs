@@ -17,13 +17,13 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::base::addresses::{address, flow_of, ipv4, network};
+use crate::base::error::LiveError;
 use crate::base::feed::Feed;
 use crate::base::file_name::file_name;
 use crate::base::options::{End, Extras, KernelStep, LawSample, Options, PortKind, QuickStartEnds};
 use crate::base::windows::{self, moments};
 use crate::driver::path_driver::PathDriver;
 use crate::driver::pcap_tap::PcapTap;
-use crate::error::LiveError;
 use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
 use crate::kernel_routers::{self, InKernel};
 use crate::machine::diag::Diagnosis;

@@ -245,11 +245,13 @@ events! {
         now_s: f64,
         rtt_s: f64,
     }
-    /// Data is about to go out while nothing is outstanding.
+    /// Data is about to go out while nothing is outstanding; of a law that models the path, while nothing else is in
+    /// flight.
     SendStart {
         now_s: f64,
         last_send_s: Option<f64>,
         nxt_seq: u64,
+        app_limited: bool,
     }
     /// The network is congested.
     Congestion {
@@ -317,13 +319,13 @@ fn at(now: Instant) -> f64 {
 }
 
 /// A method that is called with one object, whose fields are other ones each time.
-struct Told<E: PyClass> {
+struct Callback<E: PyClass> {
     method: Py<PyAny>,
     event: Py<E>,
     arguments: Py<PyTuple>,
 }
 
-impl<E: PyClass<Frozen = False> + Default + Into<PyClassInitializer<E>>> Told<E> {
+impl<E: PyClass<Frozen = False> + Default + Into<PyClassInitializer<E>>> Callback<E> {
     fn of(law: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<Self> {
         let event = Py::new(law.py(), E::default())?;
         let arguments = PyTuple::new(law.py(), [&event])?.unbind();
@@ -347,12 +349,11 @@ struct Windows {
 /// The law of one connection.
 struct PythonLaw {
     law: Py<PyAny>,
-    on_ack: Option<Told<Ack>>,
-    on_rtt: Option<Told<RttSample>>,
-    on_delivery: Option<Told<Delivery>>,
-    on_lost: Option<Told<LostData>>,
-    on_send_start: Option<Told<SendStart>>,
-    on_restart: bool,
+    on_ack: Option<Callback<Ack>>,
+    on_rtt: Option<Callback<RttSample>>,
+    on_delivery: Option<Callback<Delivery>>,
+    on_lost: Option<Callback<LostData>>,
+    on_send_start: Option<Callback<SendStart>>,
     models_path: bool,
     windows: Windows,
     now: Instant,
@@ -421,7 +422,7 @@ impl PythonLaw {
         macro_rules! told {
             ($name:literal) => {{
                 let name = intern!(py, $name);
-                if own(name)? { Some(Told::of(&law, name)?) } else { None }
+                if own(name)? { Some(Callback::of(&law, name)?) } else { None }
             }};
         }
         let mut made = Self {
@@ -430,7 +431,6 @@ impl PythonLaw {
             on_delivery: if models_path { told!("on_delivery") } else { None },
             on_lost: if models_path { told!("on_lost") } else { None },
             on_send_start: told!("on_send_start"),
-            on_restart: own(intern!(py, "on_restart"))?,
             models_path,
             windows: Windows::default(),
             now: Instant::START,
@@ -542,6 +542,7 @@ impl Growth for PythonLaw {
                 now_s: at(start.now),
                 last_send_s: start.last_send.map(at),
                 nxt_seq: start.nxt.get(),
+                app_limited: start.app_limited,
             };
             self.tell(Some(start.now), |law, py| {
                 law.on_send_start.as_ref().map_or(Ok(()), |told| told.call(py, event))
@@ -662,14 +663,6 @@ impl Growth for PythonLaw {
             };
             self.tell(Some(lost.now), |law, py| {
                 law.on_lost.as_ref().map_or(Ok(()), |told| told.call(py, event))
-            });
-        }
-    }
-
-    fn on_restart(&mut self, now: Instant) {
-        if self.on_restart {
-            self.tell(Some(now), |law, py| {
-                law.law.bind(py).call_method1(intern!(py, "on_restart"), (at(now),)).map(drop)
             });
         }
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use ackclock_packet::{AccurateEcn, Ecn, Flags};
-use ackclock_units::Duration;
+use ackclock_units::{Duration, Instant};
 
 use crate::error::Span;
 
@@ -320,4 +320,10 @@ pub struct Field {
     pub name: Option<Expr>,
     /// Its value.
     pub value: Expr,
+}
+
+/// Seconds since the script began.
+pub(crate) fn stamp(at: Instant) -> String {
+    let micros = at.as_nanos() / 1000;
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

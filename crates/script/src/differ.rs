@@ -1,10 +1,10 @@
-//! In what two stacks' packets differ.
+//! The comparison of two stacks' packets: the one for scripts, for cases and for the kernel as a judge.
 
 use ackclock_packet::{AccurateEcn, Flags};
 use ackclock_units::{Duration, Instant};
 
 use crate::ast::{OptionList, Packet, TcpOption};
-use crate::run::Seen;
+use crate::told::TimedPacket;
 
 /// The fields that are compared besides numbers, flags, payload, ECN field and options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Fields {
 /// one rounded up and of the other not, and what a busy machine adds.
 const APART: Duration = Duration::from_millis(20);
 
-/// The names of the fields in which `one` and `other` differ.
+/// Names the fields in which `one` and `other` differ.
 pub fn differences(one: &Packet, other: &Packet, fields: Fields) -> Vec<&'static str> {
     let mut found = Vec::new();
     let mut note = |differs: bool, what: &'static str| {
@@ -47,7 +47,7 @@ pub fn differences(one: &Packet, other: &Packet, fields: Fields) -> Vec<&'static
 
 /// Options, but for the clock.
 #[derive(Default)]
-struct Found<'a> {
+struct Compared<'a> {
     mss: Option<u16>,
     shift: Option<u8>,
     permitted: bool,
@@ -56,8 +56,8 @@ struct Found<'a> {
     accurate_ecn: Option<AccurateEcn>,
 }
 
-fn options(list: &OptionList) -> Found<'_> {
-    let mut found = Found::default();
+fn options(list: &OptionList) -> Compared<'_> {
+    let mut found = Compared::default();
     if let OptionList::These(list) = list {
         for option in list {
             match option {
@@ -76,30 +76,67 @@ fn options(list: &OptionList) -> Found<'_> {
 
 /// True if two packets that follow others sent at `since` are at one time. A timer that expires again and again has
 /// each of its times rounded up to a tick: a sixteenth of the time since the beginning is not looked at either.
-pub fn at_one_time(one: Instant, other: Instant, since: Instant) -> bool {
+fn at_one_time(one: Instant, other: Instant, since: Instant) -> bool {
     let (first, last) = (one.min(other), one.max(other));
     let eighth = last.since(since.min(last)).as_nanos() / 8;
     let rounded = last.since(Instant::START).as_nanos() / 16;
     last.since(first) <= APART.max(Duration::from_nanos(eighth.max(rounded)))
 }
 
-/// The first packet in which two runs of one script differ: its place among those seen, and in what.
-/// A packet that one run lacks, as it ended before, is no difference of packets.
-pub fn first_difference(
-    one: &[Seen],
-    other: &[Seen],
-    fields: Fields,
-) -> Option<(usize, Vec<&'static str>)> {
-    let mut since = Instant::START;
-    for (n, (one, other)) in one.iter().zip(other).enumerate() {
-        let mut found = differences(&one.packet, &other.packet, fields);
-        if !at_one_time(one.at, other.at, since) {
-            found.push("its time");
+/// The place at which the packets of two stacks part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The place among the packets.
+    pub place: usize,
+    /// The fields; `a packet` if one stack sent none.
+    pub fields: Vec<&'static str>,
+    /// The first stack's packet, if it sent one.
+    pub one: Option<TimedPacket>,
+    /// The other's.
+    pub other: Option<TimedPacket>,
+}
+
+impl Difference {
+    /// The first difference between what two stacks sent until `end`. A packet of the one alone is none if the other's
+    /// would perhaps have come after the end, or if there is no `end` that both have reached.
+    pub fn between(
+        one: &[TimedPacket],
+        other: &[TimedPacket],
+        fields: Fields,
+        end: Option<Instant>,
+    ) -> Option<Self> {
+        let mut since = Instant::START;
+        for place in 0..one.len().max(other.len()) {
+            let (ours, theirs) = (one.get(place), other.get(place));
+            let found = match (ours, theirs) {
+                (Some(ours), Some(theirs)) => {
+                    let mut found = differences(&ours.packet, &theirs.packet, fields);
+                    if !at_one_time(ours.at, theirs.at, since) {
+                        found.push("its time");
+                    }
+                    since = ours.at.max(theirs.at);
+                    found
+                }
+                (Some(alone), None) | (None, Some(alone))
+                    if end.is_some_and(|end| !at_one_time(alone.at, end, since)) =>
+                {
+                    vec!["a packet"]
+                }
+                _ => return None,
+            };
+            if !found.is_empty() {
+                let (one, other) = (ours.cloned(), theirs.cloned());
+                return Some(Self { place, fields: found, one, other });
+            }
         }
-        if !found.is_empty() {
-            return Some((n, found));
-        }
-        since = one.at.max(other.at);
+        None
     }
-    None
+
+    /// The kind of difference: the fields, and both packets' flags. A shrunk case must keep it.
+    pub fn kind(&self) -> String {
+        let flags = |sent: &Option<TimedPacket>| {
+            sent.as_ref().map_or("nothing".to_owned(), |sent| sent.packet.flags.to_string())
+        };
+        format!("{} ({} | {})", self.fields.join(", "), flags(&self.one), flags(&self.other))
+    }
 }

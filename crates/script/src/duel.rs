@@ -2,7 +2,7 @@
 //! about what must go out. The one stack's answers are the other's judge.
 //!
 //! [`grid`] makes a case of every state and every segment, [`random`] cases of overlapping segments, SACKs and
-//! resets from a seed. [`play`] gives a case to a stack, [`Difference::between`] compares what two stacks said,
+//! resets from a seed. [`play`] gives a case to a stack, [`Difference::between`](crate::Difference::between) compares what two stacks said,
 //! [`Case::without`] is what shrinking needs, and [`Case::script`] writes a case as a packetdrill script whose
 //! expectations are the answers of a stack.
 
@@ -15,11 +15,11 @@ use ackclock_packet::Flags;
 use ackclock_units::{Bytes, Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::ast::Packet;
-use crate::differ::{Fields, at_one_time, differences};
-use crate::run::compare::{as_packet, incoming, stamp};
+use crate::ast::{Packet, stamp};
+use crate::run::compare::{as_packet, incoming};
 use crate::run::{Numbers, Scales};
 use crate::stack::{Stack, Write};
+use crate::told::TimedPacket;
 
 pub use grid::{SEGMENTS, STATES, grid};
 pub use random::random;
@@ -70,23 +70,6 @@ pub struct Case {
     pub tail: Duration,
 }
 
-/// A packet that went out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// When, since the case began.
-    #[serde(with = "crate::told::moment")]
-    pub at: Instant,
-    /// The packet, its numbers counted from both SYNs.
-    pub packet: Packet,
-}
-
-impl Answer {
-    /// Time and packet in packetdrill's notation.
-    pub fn shown(&self) -> String {
-        format!("{} {}", stamp(self.at), self.packet)
-    }
-}
-
 /// The value that the stack's first timestamp counts as.
 const CLOCK: u32 = 1000;
 /// The number of steps in one instant from which a stack is taken to be stuck.
@@ -96,7 +79,7 @@ const MOST_STEPS: u32 = 100_000;
 ///
 /// # Errors
 /// The stack cannot open the connection.
-pub fn play(case: &Case, stack: &mut impl Stack) -> Result<Vec<Answer>, String> {
+pub fn play(case: &Case, stack: &mut impl Stack) -> Result<Vec<TimedPacket>, String> {
     let mut player = Player {
         stack,
         now: Instant::START,
@@ -124,7 +107,7 @@ struct Player<'a, S> {
     now: Instant,
     numbers: Numbers,
     scales: Scales,
-    answers: Vec<Answer>,
+    answers: Vec<TimedPacket>,
 }
 
 impl<S: Stack> Player<'_, S> {
@@ -148,7 +131,7 @@ impl<S: Stack> Player<'_, S> {
                 self.numbers.clock = Some(transmit.segment.ts_val.wrapping_sub(CLOCK));
             }
             let packet = as_packet(&transmit, &self.numbers, self.scales);
-            self.answers.push(Answer { at: self.now, packet });
+            self.answers.push(TimedPacket { at: self.now, packet });
         }
         Err("the stack does not stop sending".to_owned())
     }
@@ -171,60 +154,6 @@ impl<S: Stack> Player<'_, S> {
             Step::Close => self.stack.close(now),
         }
         self.pump()
-    }
-}
-
-/// The place at which the answers of two stacks part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// The place among the answers.
-    pub place: usize,
-    /// The fields; `a packet` if one stack sent none.
-    pub fields: Vec<&'static str>,
-    /// The first stack's packet, if it sent one.
-    pub one: Option<Answer>,
-    /// The other's.
-    pub other: Option<Answer>,
-}
-
-impl Difference {
-    /// The first difference between what two stacks said until `end`, if there is one. A packet of the one alone
-    /// is none if the other's would perhaps have come after the end.
-    pub fn between(one: &[Answer], other: &[Answer], fields: Fields, end: Instant) -> Option<Self> {
-        let mut since = Instant::START;
-        for place in 0..one.len().max(other.len()) {
-            let (ours, theirs) = (one.get(place), other.get(place));
-            let found = match (ours, theirs) {
-                (Some(ours), Some(theirs)) => {
-                    let mut found = differences(&ours.packet, &theirs.packet, fields);
-                    if !at_one_time(ours.at, theirs.at, since) {
-                        found.push("its time");
-                    }
-                    since = ours.at.max(theirs.at);
-                    found
-                }
-                (Some(alone), None) | (None, Some(alone)) => {
-                    if at_one_time(alone.at, end, since) {
-                        return None;
-                    }
-                    vec!["a packet"]
-                }
-                (None, None) => return None,
-            };
-            if !found.is_empty() {
-                let (one, other) = (ours.cloned(), theirs.cloned());
-                return Some(Self { place, fields: found, one, other });
-            }
-        }
-        None
-    }
-
-    /// The kind of difference: the fields, and both packets' flags. A shrunk case must keep it.
-    pub fn kind(&self) -> String {
-        let flags = |answer: &Option<Answer>| {
-            answer.as_ref().map_or("nothing".to_owned(), |answer| answer.packet.flags.to_string())
-        };
-        format!("{} ({} | {})", self.fields.join(", "), flags(&self.one), flags(&self.other))
     }
 }
 
@@ -269,7 +198,7 @@ impl Case {
     }
 
     /// The case as a packetdrill script that expects `answers`, each line of `remarks` a comment at its head.
-    pub fn script(&self, answers: &[Answer], remarks: &[String]) -> String {
+    pub fn script(&self, answers: &[TimedPacket], remarks: &[String]) -> String {
         let mut text = String::new();
         for line in remarks {
             let _ = writeln!(text, "// {line}");
@@ -314,7 +243,7 @@ impl Case {
     }
 }
 
-fn expected(text: &mut String, answer: &Answer) {
+fn expected(text: &mut String, answer: &TimedPacket) {
     let mut packet = answer.packet.clone();
     packet.window = None;
     let _ = writeln!(text, "{} {packet}", stamp(answer.at));

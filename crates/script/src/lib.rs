@@ -57,16 +57,17 @@ mod tap;
 mod told;
 
 pub use ast::Script;
-pub use differ::{Fields, at_one_time, differences, first_difference};
+pub use differ::{Difference, Fields, differences};
 pub use error::{ScriptError, Span};
 pub use fuzz::fuzz_script;
 pub use info::{Lookup, TcpInfo};
 pub use parse::parse;
 pub use run::{
-    Failure, OnWire, Outcome, Report, Seen, Settings, Trace, drill, profile, run, run_watched,
+    Failure, OnWire, Outcome, Report, Settings, Trace, drill, profile, run, run_watched,
 };
 pub use stack::{
     EndpointStack, Meaning, Returned, SHARED_FAST_OPEN, SocketOption, Stack, Stage, Write,
     fast_open_cookie,
 };
 pub use tap::{Comments, tap};
+pub use told::TimedPacket;

@@ -14,11 +14,12 @@ use ackclock_wire::Unwrapper;
 use serde::{Deserialize, Serialize};
 
 use crate::assertion::{Program, Variables};
-use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time};
+use crate::ast::{Action, Block, Direction, Event, Packet, Script, Time, stamp};
 use crate::error::{Fault, ScriptError, Span, hint};
 use crate::scan::MOST_SECONDS;
 use crate::shell::{Command, commands};
 use crate::stack::{EndpointStack, Meaning, Stack};
+use crate::told::TimedPacket;
 use calls::Sockets;
 use compare::Expectation;
 
@@ -86,24 +87,6 @@ impl From<ScriptError> for Failure {
     }
 }
 
-/// A packet that went out where the script expected one, or one of the script's that came in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// The event.
-    pub span: Span,
-    /// When it passed, since the script began.
-    #[serde(with = "crate::told::moment")]
-    pub at: Instant,
-    /// The packet as it was; segments that follow one another are one packet as in the script.
-    pub packet: Packet,
-}
-
-impl fmt::Display for Seen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", compare::stamp(self.at), self.packet)
-    }
-}
-
 /// A segment between the script's end and the stack's, with the script's own numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnWire {
@@ -124,8 +107,9 @@ pub struct OnWire {
 /// The packets of a script: as far as they were as it says, and as they passed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// Packets of both directions in the order of the script, each as it was.
-    pub packets: Vec<Seen>,
+    /// Packets of both directions in the order of the script, each as it was, with the event; segments that follow one
+    /// another are one packet as in the script.
+    pub packets: Vec<(Span, TimedPacket)>,
     /// All segments of both directions, those too that the script did not expect. They are
     /// not told to others.
     #[serde(skip)]
@@ -133,10 +117,11 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The packets that the stack sent.
-    pub fn sent(&self) -> Vec<Seen> {
-        let sent = self.packets.iter().filter(|seen| seen.packet.direction == Direction::Out);
-        sent.cloned().collect()
+    /// The packets that the stack sent, and the event of each.
+    pub fn sent(&self) -> (Vec<Span>, Vec<TimedPacket>) {
+        let is_sent =
+            |(_, passed): &&(Span, TimedPacket)| passed.packet.direction == Direction::Out;
+        self.packets.iter().filter(is_sent).cloned().unzip()
     }
 }
 
@@ -658,7 +643,7 @@ impl<S: Stack> Runner<'_, S> {
         }
         let (segment, ip, options) =
             compare::incoming(packet, &self.sent, &mut self.scales, self.compare_stamps);
-        self.trace.packets.push(Seen { span, at: self.now, packet: packet.clone() });
+        self.trace.packets.push((span, TimedPacket { at: self.now, packet: packet.clone() }));
         self.trace.wire.push(OnWire {
             at: self.now,
             is_out: false,
@@ -714,7 +699,7 @@ impl<S: Stack> Runner<'_, S> {
             let message = if time == Time::Any {
                 "nothing goes out any more".to_owned()
             } else {
-                format!("nothing went out until {}", compare::stamp(latest))
+                format!("nothing went out until {}", stamp(latest))
             };
             let actual = "nothing".to_owned();
             return Err(Stop::Packets { span, message, expected: expected(), actual });
@@ -749,7 +734,7 @@ impl<S: Stack> Runner<'_, S> {
         let clock = self.tolerance.of(at.since(Instant::START));
         let mut differences = seen.differences(&whole, &mut self.sent, clock);
         let actual = compare::as_packet(&whole, &self.sent, self.scales);
-        self.trace.packets.push(Seen { span, at, packet: actual });
+        self.trace.packets.push((span, TimedPacket { at, packet: actual }));
         if at + self.slack < from || last > latest {
             differences.push("its time".to_owned());
         }

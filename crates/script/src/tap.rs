@@ -64,8 +64,8 @@ pub fn tap(outcomes: &[Outcome], comments: Comments, out: &mut impl Write) -> io
                 writeln!(out, "  ...")?;
             }
         }
-        for seen in outcome.trace.packets.iter().filter(|_| comments.packets) {
-            writeln!(out, "#   {}", Escaped(&seen.to_string()))?;
+        for (_, passed) in outcome.trace.packets.iter().filter(|_| comments.packets) {
+            writeln!(out, "#   {}", Escaped(&passed.to_string()))?;
         }
     }
     by_folder(outcomes, out)

@@ -1,10 +1,13 @@
 //! Packets, times and what became of scripts as JSON, by which a stack in another process is asked and answers.
 //! A packet is text in packetdrill's notation, a time nanoseconds.
 
+use std::fmt;
+
+use ackclock_units::Instant;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ast::{Action, Packet};
+use crate::ast::{Action, Packet, stamp};
 
 impl Serialize for Packet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -50,5 +53,22 @@ pub(crate) mod moment {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Instant, D::Error> {
         u64::deserialize(from).map(Instant::from_nanos)
+    }
+}
+
+/// A packet of a stack's, and when it passed since the script or the case began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedPacket {
+    /// When.
+    #[serde(with = "moment")]
+    pub at: Instant,
+    /// The packet, its numbers counted from both SYNs.
+    pub packet: Packet,
+}
+
+/// Time and packet in packetdrill's notation.
+impl fmt::Display for TimedPacket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", stamp(self.at), self.packet)
     }
 }

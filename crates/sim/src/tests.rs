@@ -1,30 +1,13 @@
 use crate::records::Run;
 use crate::{Engine, Meter, Scenario, simulate};
 
-mod ack_path;
-mod aqm;
-mod background;
-mod bbr;
-mod browsing;
-mod cake;
-mod ccp;
-mod channel;
+mod apps;
 mod dice;
 mod engines;
-mod feedback;
-mod linux_loops;
-mod marks;
+mod links;
 mod models;
 mod moments;
-mod outage;
-mod policing;
-mod quick_start;
-mod starts;
-mod thresholds;
-mod traffic;
-mod video;
-mod visitors;
-mod web;
+mod senders;
 
 pub(super) fn scenario(text: &str) -> Scenario {
     Scenario::from_json(text).unwrap()
@@ -333,5 +316,3 @@ fn what_cannot_be_run_is_refused_by_key() {
     let measure = r#", "measure": [{"name": "m", "from": "30 s"}]"#;
     assert!(refused(reno, "", measure).starts_with("measure[0].from:"));
 }
-
-mod impairments;

@@ -16,14 +16,14 @@ type Rfc = (u16, &'static str);
 
 /// A reason in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Explanation {
     says: String,
     rfc: Option<Rfc>,
     /// A page of docs/algorithms.
     page: Option<String>,
 }
 
-impl Told {
+impl Explanation {
     fn new(says: impl Into<String>, rfc: Option<Rfc>, page: &str) -> Self {
         let page = Some(page.to_owned()).filter(|page| !page.is_empty());
         Self { says: says.into(), rfc, page }
@@ -108,10 +108,10 @@ impl Teller {
     }
 
     /// The reason of a segment in words.
-    pub fn tell(&self, sending: &Sending, past: Past) -> Told {
+    pub fn tell(&self, sending: &Sending, past: Past) -> Explanation {
         let (law, page) = (&self.law, &*self.page);
         match sending.reason {
-            Reason::WindowProbe => Told::new(
+            Reason::WindowProbe => Explanation::new(
                 "The receiver's window is closed: a probe asks if it has opened.",
                 Some((9293, "3.8.6.1")),
                 "flow-control",
@@ -124,12 +124,12 @@ impl Teller {
             | Reason::NextLost
             | Reason::LastResort
             | Reason::Again => self.again(sending, past),
-            Reason::TailProbe => Told::new(
+            Reason::TailProbe => Explanation::new(
                 "No ACK came for some two round trips: a tail loss probe asks for one.",
                 Some((8985, "7.3")),
                 "rack",
             ),
-            Reason::ForwardProbe => Told::new(
+            Reason::ForwardProbe => Explanation::new(
                 "After the timeout new data goes out before what seems lost: if what had been sent before arrives now, the timeout was for nothing (F-RTO).",
                 Some((5682, if sending.selective { "3.1" } else { "2.1" })),
                 "spurious",
@@ -137,29 +137,31 @@ impl Teller {
             Reason::FirstWindow => self.first_window(sending, past),
             Reason::Jump => self.jump(),
             Reason::Restart => self.restart(),
-            Reason::Application => Told::new(
+            Reason::Application => Explanation::new(
                 "The application gave this data only now, and the window has room for it.",
                 None,
                 "",
             ),
-            Reason::Nagle => Told::new(
+            Reason::Nagle => Explanation::new(
                 "The segment is not full: it waited for more data, or for an ACK of what was under way.",
                 None,
                 "flow-control",
             ),
-            Reason::Pacing if self.paces => Told::new(
+            Reason::Pacing if self.paces => Explanation::new(
                 format!("{law} paces: the time of this segment at its rate has come."),
                 None,
                 page,
             ),
-            Reason::Pacing => Told::new("Pacing held this segment back until now.", None, "pacing"),
-            Reason::ReceiveWindow => Told::new(
+            Reason::Pacing => {
+                Explanation::new("Pacing held this segment back until now.", None, "pacing")
+            }
+            Reason::ReceiveWindow => Explanation::new(
                 "The receiver's window had no room for this data until now.",
                 Some((9293, "3.8.6")),
                 "flow-control",
             ),
             Reason::Repair => self.repair(sending),
-            Reason::LimitedTransmit => Told::new(
+            Reason::LimitedTransmit => Explanation::new(
                 "A first or second duplicate ACK: limited transmit lets one new segment out beyond the window, so that more duplicates come.",
                 Some((3042, "2")),
                 "fastrecovery",
@@ -170,7 +172,7 @@ impl Teller {
         }
     }
 
-    fn again(&self, sending: &Sending, past: Past) -> Told {
+    fn again(&self, sending: &Sending, past: Past) -> Explanation {
         let recovery = &*self.recovery;
         let by_sack = sending.selective && matches!(recovery, "sack" | "prr");
         let by_time = sending.selective && recovery == "rack";
@@ -178,7 +180,7 @@ impl Teller {
             Reason::Timeout => {
                 let one = sending.cwnd <= sending.mss.bytes();
                 let window = if one { ", and the window begins with one segment" } else { "" };
-                Told::new(
+                Explanation::new(
                     format!(
                         "The retransmission timer expired: the earliest segment that is not acknowledged is retransmitted{window}."
                     ),
@@ -186,7 +188,7 @@ impl Teller {
                     "timer",
                 )
             }
-            Reason::AfterTimeout if by_time => Told::new(
+            Reason::AfterTimeout if by_time => Explanation::new(
                 "After the timeout what RACK takes for lost is retransmitted as the window lets it.",
                 Some((8985, "6.3")),
                 "rack",
@@ -195,7 +197,7 @@ impl Teller {
                 let (_, rfc, _) = self.slow_start_rule(past);
                 let rfc = rfc.filter(|_| sending.in_slow_start && !self.owns_slow_start);
                 let kept = if by_sack { " and was not SACKed" } else { "" };
-                Told::new(
+                Explanation::new(
                     format!(
                         "After the timeout everything that was outstanding{kept} counts as lost, and is retransmitted as the window lets it."
                     ),
@@ -203,50 +205,52 @@ impl Teller {
                     "timer",
                 )
             }
-            Reason::FastRetransmit if by_time => Told::new(
+            Reason::FastRetransmit if by_time => Explanation::new(
                 "A segment that was sent later has been delivered, and the reordering window is over: RACK takes this one for lost.",
                 Some((8985, "6.2")),
                 "rack",
             ),
-            Reason::FastRetransmit if by_sack => Told::new(
+            Reason::FastRetransmit if by_sack => Explanation::new(
                 "Three duplicate ACKs, or as many segments SACKed above it, show that this segment was lost.",
                 Some((6675, "5")),
                 "sack",
             ),
-            Reason::FastRetransmit if recovery == "gobackn" => Told::new(
+            Reason::FastRetransmit if recovery == "gobackn" => Explanation::new(
                 "The third duplicate ACK came: the sender goes back to this segment without waiting for the timer, and begins anew from there.",
                 None,
                 "gobackn",
             ),
-            Reason::FastRetransmit => Told::new(
+            Reason::FastRetransmit => Explanation::new(
                 "The third duplicate ACK came: fast retransmit, without waiting for the timer.",
                 Some((5681, "3.2")).filter(|_| recovery != "rack"),
                 page_of_recovery(recovery),
             ),
-            Reason::GoBack => Told::new(
+            Reason::GoBack => Explanation::new(
                 "After the third duplicate ACK everything from the lost segment on is retransmitted as the window lets it: go-back-N.",
                 None,
                 "gobackn",
             ),
-            Reason::PartialAck => Told::new(
+            Reason::PartialAck => Explanation::new(
                 "A partial ACK: it acknowledges new data but not all that was sent before the loss, so the next hole is retransmitted.",
                 Some((6582, "3.2")).filter(|_| recovery != "rack"),
                 page_of_recovery(recovery),
             ),
-            Reason::NextLost if by_time => {
-                Told::new("RACK takes this segment for lost, too.", Some((8985, "6.2")), "rack")
-            }
-            Reason::NextLost => Told::new(
+            Reason::NextLost if by_time => Explanation::new(
+                "RACK takes this segment for lost, too.",
+                Some((8985, "6.2")),
+                "rack",
+            ),
+            Reason::NextLost => Explanation::new(
                 "The scoreboard of SACKs says that this segment is the next one lost, and there is room for it.",
                 Some((6675, "4")),
                 "sack",
             ),
-            Reason::LastResort => Told::new(
+            Reason::LastResort => Explanation::new(
                 "Nothing more is known to be lost, and there is no new data to send: a segment that was not SACKed is retransmitted.",
                 Some((6675, "4")).filter(|_| by_sack),
                 page_of_recovery(recovery),
             ),
-            _ => Told::new(
+            _ => Explanation::new(
                 "It is retransmitted, as it counts as lost.",
                 None,
                 page_of_recovery(recovery),
@@ -254,7 +258,7 @@ impl Teller {
         }
     }
 
-    fn first_window(&self, sending: &Sending, past: Past) -> Told {
+    fn first_window(&self, sending: &Sending, past: Past) -> Explanation {
         let (word, mss) = (Part::Window(self.window).spelled(), sending.mss);
         let window = self.window.window(mss);
         let segments = sending.cwnd.get() as f64 / f64::from(mss.get());
@@ -272,12 +276,12 @@ impl Teller {
             let says = format!(
                 "The handshake is done, and a SYN or SYN-ACK had been retransmitted: the first window is {count}, and not {word}."
             );
-            return Told::new(says, rfc, "start");
+            return Explanation::new(says, rfc, "start");
         }
         if sending.cwnd != window {
             let law = &self.law;
             let says = format!("The handshake is done: {law} begins with a window of {count}.");
-            return Told::new(says, None, &self.page);
+            return Explanation::new(says, None, &self.page);
         }
         let says = format!("The handshake is done: the first window ({word}) may be sent at once.");
         // The largest first windows of RFC 5681 §3.1 and of RFC 6928 §2.
@@ -295,22 +299,22 @@ impl Teller {
             WindowChoice::Segments(_) if window.get() <= ten => Some((6928, "2")),
             WindowChoice::Segments(_) => None,
         };
-        Told::new(says, rfc, "start")
+        Explanation::new(says, rfc, "start")
     }
 
-    fn jump(&self) -> Told {
+    fn jump(&self) -> Explanation {
         match self.parts.jump {
-            JumpChoice::QuickStart(_) => Told::new(
+            JumpChoice::QuickStart(_) => Explanation::new(
                 "The routers approved a rate (Quick-Start): this data is paced at it over the first round trip.",
                 Some((4782, "4.4")),
                 "quickstart",
             ),
-            JumpChoice::Resume(_) => Told::new(
+            JumpChoice::Resume(_) => Explanation::new(
                 "Careful Resume paces half of the window that an earlier connection had over a round trip.",
                 None,
                 "jumps",
             ),
-            _ => Told::new(
+            _ => Explanation::new(
                 "Jump Start paces what there is to send over the first round trip.",
                 None,
                 "jumps",
@@ -318,40 +322,40 @@ impl Teller {
         }
     }
 
-    fn restart(&self) -> Told {
+    fn restart(&self) -> Explanation {
         let rfc = match &*self.idle {
             "rfc5681" => Some((5681, "4.1")),
             "newcwv" => Some((7661, "4")),
             "cwv" => Some((2861, "3.2")),
             _ => None,
         };
-        Told::new(
+        Explanation::new(
             "After silence the window began anew, smaller, and this data is sent in it.",
             rfc,
             "idle",
         )
     }
 
-    fn repair(&self, sending: &Sending) -> Told {
+    fn repair(&self, sending: &Sending) -> Explanation {
         let (law, recovery) = (&self.law, &*self.recovery);
         if self.models {
             let says = format!(
                 "During the repair the window of {law} says how much goes out: new data, as nothing that is lost waits."
             );
-            return Told::new(says, None, &self.page);
+            return Explanation::new(says, None, &self.page);
         }
         match recovery {
-            "prr" | "rack" => Told::new(
+            "prr" | "rack" => Explanation::new(
                 "During the repair each ACK lets as much out as proportional rate reduction allows; new data, as nothing that is lost waits.",
                 Some((9937, "6")),
                 "sack",
             ),
-            "sack" => Told::new(
+            "sack" => Explanation::new(
                 "During the repair there is room, and nothing that is lost waits: new data.",
                 Some((6675, "5")).filter(|_| sending.selective),
                 "sack",
             ),
-            _ => Told::new(
+            _ => Explanation::new(
                 "Each duplicate ACK says that a segment has left the network; it makes the window one segment larger until the repair is over.",
                 Some(if recovery == "partialack" { (6582, "3.2") } else { (5681, "3.2") }),
                 page_of_recovery(recovery),
@@ -359,11 +363,11 @@ impl Teller {
         }
     }
 
-    fn sacked_room(&self, sending: &Sending) -> Told {
+    fn sacked_room(&self, sending: &Sending) -> Explanation {
         let recovery = &*self.recovery;
         let what = if sending.selective { "A SACK" } else { "A duplicate ACK" };
         let rfc = Some((6675, "5"));
-        Told::new(
+        Explanation::new(
             format!(
                 "{what} says that a segment has left the network, and no loss is certain yet: the window has room for new data."
             ),
@@ -401,30 +405,30 @@ impl Teller {
         }
     }
 
-    fn slow_start(&self, past: Past) -> Told {
+    fn slow_start(&self, past: Past) -> Explanation {
         let law = &self.law;
         if self.owns_slow_start {
             let says = format!(
                 "The start of {law}: an ACK took what it acknowledges off the network, and the law's window has room for this segment."
             );
-            return Told::new(says, None, &self.page);
+            return Explanation::new(says, None, &self.page);
         }
         let (larger, rfc, page) = self.slow_start_rule(past);
         let says = format!(
             "Slow start: an ACK came, which takes what it acknowledges off the network and makes the window larger, {larger}."
         );
-        Told::new(says, rfc, page)
+        Explanation::new(says, rfc, page)
     }
 
-    fn avoidance(&self) -> Told {
+    fn avoidance(&self) -> Explanation {
         let law = &self.law;
         if self.models || self.owns_slow_start {
             let says = format!(
                 "An ACK took what it acknowledges off the network, and the window of {law} has room for this segment."
             );
-            return Told::new(says, None, &self.page);
+            return Explanation::new(says, None, &self.page);
         }
-        Told::new(
+        Explanation::new(
             format!(
                 "Congestion avoidance: an ACK came, and the window of {law} has room for this segment."
             ),

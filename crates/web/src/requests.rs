@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use ackclock_input::{BadInput, Folder, from_text, to_json};
-use ackclock_laws::growth::{AnyGrowth, Growth as _};
 use ackclock_results::{CaptureFault, Recorder, Tables, check_conservation, choose};
 use ackclock_sim::scenario::{Direction, Every, Flow, Probe, Topology, What};
 use ackclock_sim::{
@@ -205,8 +204,7 @@ const INTERVALS: u64 = 100;
 fn publishes_pacing(flow: &Flow) -> bool {
     let parts = flow.variant.resolve(flow.profile);
     parts.is_ok_and(|parts| {
-        let variables = AnyGrowth::new(parts.growth).variables();
-        variables.iter().any(|variable| variable.name.starts_with("pacing_rate"))
+        parts.growth.variables().iter().any(|variable| variable.name.starts_with("pacing_rate"))
     })
 }
 

@@ -9,7 +9,7 @@ use ackclock_units::Instant;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::reasons::{Past, Teller, Told};
+use crate::reasons::{Explanation, Past, Teller};
 
 /// The most segments that are kept.
 const MOST: usize = 400_000;
@@ -62,7 +62,7 @@ pub struct Segments {
     until: Instant,
     rows: Vec<f64>,
     sends: Vec<f64>,
-    reasons: Vec<Told>,
+    reasons: Vec<Explanation>,
     /// By flow.
     tellers: Vec<Option<Teller>>,
     /// By flow, of its server and of its client.
@@ -94,7 +94,7 @@ impl Segments {
             "data": answer.place(&bytes(&self.rows)),
             "send_columns": SEND_COLUMNS,
             "sends": answer.place(&bytes(&self.sends)),
-            "reasons": self.reasons.iter().map(Told::json).collect::<Vec<_>>(),
+            "reasons": self.reasons.iter().map(Explanation::json).collect::<Vec<_>>(),
             "whole": self.whole,
         })
     }

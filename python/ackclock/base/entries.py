@@ -6,6 +6,7 @@ for, and a package that is broken breaks its own names alone.
 
 from __future__ import annotations
 
+import traceback
 from functools import reduce
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,7 +19,7 @@ from ackclock.base.nearest import nearest
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["OURS", "Entries", "Keyed", "loaded"]
+__all__ = ["OURS", "Entries", "Keyed", "loaded", "package_at_fault"]
 
 OURS = "ackclock-studies"
 """The distribution of this project's own studies and suites, which the extra ``studies`` brings."""
@@ -151,6 +152,28 @@ def loaded(where: str, value: str) -> Any:
     except (Exception, SystemExit) as error:
         said = " ".join(f"{type(error).__name__}: {error}".split())
         raise BadInput(f"{where}: `{value}` cannot be imported: {said}") from error
+
+
+def package_at_fault(error: BaseException) -> str | None:
+    """Return the package of others whose study or suite raised an error; None if it is ours.
+
+    The innermost function decides that is of Ackclock's, or of a package that declares an entry.
+    """
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 20 ms
+
+    owners: dict[str, str] = {}
+    for group in ("ackclock.studies", "ackclock.suites"):
+        for entry in entry_points(group=group):
+            owners[entry.value.partition(":")[0].partition(".")[0].strip()] = _package(entry)
+    ours = {"ackclock", *(package for package, owner in owners.items() if owner == OURS)}
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    for frame in reversed(frames):
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package in ours:
+            return None
+        if package in owners:
+            return owners[package]
+    return None
 
 
 _INSTALL = "pip install 'ackclock[studies]'"

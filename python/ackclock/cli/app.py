@@ -29,7 +29,6 @@ from ackclock.cli import printing
 from ackclock.cli.commands.bench import bench
 from ackclock.cli.commands.drill import drill, judge
 from ackclock.cli.commands.export import export
-from ackclock.cli.commands.importing import import_
 from ackclock.cli.commands.kernel import kernel_app
 from ackclock.cli.commands.law import check_law, compare_law_trace
 from ackclock.cli.commands.linux import linux_app
@@ -41,7 +40,7 @@ from ackclock.cli.commands.live import (
     tell_capacity,
     theory_lines,
 )
-from ackclock.cli.commands.new import new
+from ackclock.cli.commands.new import import_, new
 from ackclock.cli.commands.pairs import pairwise
 from ackclock.cli.commands.readings import readings
 from ackclock.cli.commands.report import report, write_page
@@ -309,7 +308,7 @@ def run(
     from ackclock.runs.api import ScenarioFile
 
     load_laws(law)
-    told = _Told.of(out, as_json=as_json, as_csv=as_csv)
+    told = _RunOutput.of(out, as_json=as_json, as_csv=as_csv)
     place = Place.of(on, "--on")
     _refuse_options(
         place,
@@ -390,7 +389,7 @@ def _run(
     routers: Literal["ackclock", "xdp", "tc"] | None,
     records: bool,
     busy: bool,
-    told: _Told,
+    told: _RunOutput,
     allow_programs: bool,
     as_root: bool,
     linux: str | None,
@@ -437,7 +436,7 @@ def _run(
 
 
 @dataclass(frozen=True)
-class _Told:
+class _RunOutput:
     """The form in which a run is told, and the folder that has its tables."""
 
     out: Path | None
@@ -445,7 +444,7 @@ class _Told:
     as_csv: str | None
 
     @classmethod
-    def of(cls, out: Path | None, *, as_json: bool, as_csv: str | None) -> _Told:
+    def of(cls, out: Path | None, *, as_json: bool, as_csv: str | None) -> _RunOutput:
         """Return the form that options ask for, and refuse those that do not go together."""
         if as_csv is not None and as_csv not in CSV_TABLES:
             near = nearest(as_csv, CSV_TABLES)
@@ -468,7 +467,7 @@ class _Told:
             _say(note)
 
 
-def _tell_theory(result: ackclock.Run, told: _Told) -> None:
+def _tell_theory(result: ackclock.Run, told: _RunOutput) -> None:
     if told.out is not None:
         result.write(told.out)
     report = result.theory or {}
@@ -485,7 +484,7 @@ def _tell_failures(result: ackclock.Run) -> None:
         _say(line)
 
 
-def _tell_live(result: ackclock.Run, told: _Told) -> None:
+def _tell_live(result: ackclock.Run, told: _RunOutput) -> None:
     if told.out is not None:
         result.write(told.out)
     report = result.live or {}

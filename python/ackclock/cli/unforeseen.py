@@ -6,6 +6,7 @@ import os
 import traceback
 from pathlib import Path
 
+from ackclock.base.entries import package_at_fault
 from ackclock.base.shown import shortened
 from ackclock.cli.printing import plain, say
 
@@ -20,8 +21,8 @@ def tell(error: Exception) -> int:
     """Print the line of an error, and return the exit code.
 
     What is too deep or too large to be read, and what the machine refuses, are told by their
-    words. Anything else is a fault of ours, and the whole of it is printed if
-    ``ACKCLOCK_TRACEBACK`` is set.
+    words. Anything else is a fault of ours, or of a package with studies or suites, and the whole
+    of it is printed if ``ACKCLOCK_TRACEBACK`` is set.
     """
     if os.environ.get("ACKCLOCK_TRACEBACK"):
         traceback.print_exception(error)
@@ -43,8 +44,10 @@ def tell(error: Exception) -> int:
             pass
     last = traceback.extract_tb(error.__traceback__)[-1]
     words = shortened(" ".join(str(error).split()), _MOST_WORDS)
+    package = package_at_fault(error)
+    whose, to = (f"the package {package}", " to its authors") if package else ("Ackclock's", "")
     say(
-        f"a fault of Ackclock's: {type(error).__name__}: {words} ({Path(last.filename).name}:"
-        f"{last.lineno}); please report it, with what ACKCLOCK_TRACEBACK=1 shows"
+        f"a fault of {whose}: {type(error).__name__}: {words} ({Path(last.filename).name}:"
+        f"{last.lineno}); please report it{to}, with what ACKCLOCK_TRACEBACK=1 shows"
     )
     return _EXIT_FAILED

@@ -141,7 +141,11 @@ class Growth:
         """Note a round-trip time, which any ACK may have measured, before `on_ack` of the same."""
 
     def on_send_start(self, start: SendStart) -> None:
-        """Note that data is about to go out while nothing is outstanding."""
+        """Note that data is about to go out while nothing is outstanding.
+
+        Of a law that models the path: while nothing else is in flight. ``start.app_limited`` says
+        that the application had nothing to send.
+        """
 
     def on_delivery(self, delivery: Delivery) -> None:
         """Note an ACK, new or duplicate, with its delivery rate; after the other events of it.
@@ -152,12 +156,6 @@ class Growth:
 
     def on_lost(self, lost: LostData) -> None:
         """Note that a segment was found lost. Of a law that models the path."""
-
-    def on_restart(self, now_s: float) -> None:
-        """Note that data goes out with nothing in flight, after the application was idle.
-
-        Of a law that models the path.
-        """
 
 
 def register_law(name: str, law: type[Growth] | Callable[[], Growth]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ackclock.sweeps import Forecast, Found, Plan, Progress, SearchProgress, SweepResults
+    from ackclock.sweeps import BestPoint, Forecast, Plan, Progress, SearchProgress, SweepResults
 
 __all__ = ["forecast", "results", "search", "sweep"]
 
@@ -131,7 +131,7 @@ def search(
     laws: Mapping[str, str | os.PathLike[str]] | None = None,
     progress: Callable[[SearchProgress], None] | None = None,
     told: Callable[[str], None] | None = None,
-) -> Found:
+) -> BestPoint:
     """Search the settings of a plan for the one with the largest or the least score.
 
     Every cell goes into the store. A search that was interrupted goes on, as it is a function of
@@ -150,7 +150,7 @@ def search(
 
     Returns
     -------
-    Found
+    BestPoint
         The best point.
 
     Raises

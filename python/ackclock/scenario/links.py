@@ -8,12 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from ackclock.scenario.aggregations import Aggregation, read_aggregation
-from ackclock.scenario.channels import Channel, Loss, read_channel, read_loss
-from ackclock.scenario.feedback import RcpRouter, XcpRouter
+from ackclock.scenario.channels import (
+    Aggregation,
+    Channel,
+    Loss,
+    read_aggregation,
+    read_channel,
+    read_loss,
+)
 from ackclock.scenario.jitters import Jitter, read_jitter
 from ackclock.scenario.queues import AnyQueue, read_queue
-from ackclock.scenario.quick_start import Router, read_router
+from ackclock.scenario.routers import RcpRouter, Router, XcpRouter, read_router
 from ackclock.scenario.table import Table, each, key, one_of
 
 __all__ = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ackclock.scenario.quick_start import QuickStart
+from ackclock.scenario.routers import QuickStart
 from ackclock.scenario.table import Table, key, one_of
 
 __all__ = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ackclock import _core
-from ackclock.scenario.aggregations import Aggregation
-from ackclock.scenario.channels import Channel, Loss
+from ackclock.scenario.channels import Aggregation, Channel, Loss
 from ackclock.scenario.jitters import Jitter
 from ackclock.scenario.links import (
     AckThinning,

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from ackclock.base.below import Below, OutsideError, shown
 from ackclock.base.errors import BadInput
 
-__all__ = ["Found", "NoFileError", "OutsideError", "Served"]
+__all__ = ["FolderContents", "NoFileError", "OutsideError", "Served"]
 
 #: The most entries that are looked at, and how deep.
 _MOST_ENTRIES = 20_000
@@ -36,7 +36,7 @@ class NoFileError(BadInput):
 
 
 @dataclass
-class Found:
+class FolderContents:
     """The files of a folder by what they are, each by its path below the folder.
 
     Attributes
@@ -139,9 +139,9 @@ class Served:
         except UnicodeDecodeError:
             raise BadInput(f"`{shown(name)}` cannot be read as text") from None
 
-    def found(self) -> Found:
+    def found(self) -> FolderContents:
         """Look at the folder, and at those in it."""
-        found = Found()
+        found = FolderContents()
         seen, read = 0, 0
         for below, folders, files in self._walk():
             seen += len(folders) + len(files)

@@ -13,13 +13,13 @@ with needed("sweeps need", "polars", *REPORT, extra="sweeps"):
     from ackclock.sweeps.forecasting import Forecast, forecast
     from ackclock.sweeps.plans.plan import Plan
     from ackclock.sweeps.running import sweep
-    from ackclock.sweeps.searching.search import Found, SearchProgress, search
+    from ackclock.sweeps.searching.search import BestPoint, SearchProgress, search
     from ackclock.sweeps.stores.results import SweepResults, results
     from ackclock.sweeps.stores.work import Progress
 
 __all__ = [
+    "BestPoint",
     "Forecast",
-    "Found",
     "Plan",
     "Progress",
     "SearchProgress",

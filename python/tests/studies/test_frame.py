@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -14,7 +13,6 @@ from ackclock.base.claims import Claim, Observation, Predicate, decide, plain
 from ackclock.base.estimates import estimate, t_975
 from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.simulation import BrokenRunError, check_conservation
-from ackclock.studies.framework.stats import autocorrelation
 from ackclock.studies.framework.study import budget
 
 
@@ -130,23 +128,6 @@ def test_mean_and_interval() -> None:
     assert estimate([2.0]).ci is None
     assert math.isnan(estimate([]).mean)
     assert estimate([1.0, math.nan]).n == 1
-
-
-def test_autocorrelation_of_a_periodic_series_returns_to_one() -> None:
-    series = np.tile(np.arange(10.0), 50)
-    found = autocorrelation(series)
-    assert found[0] == pytest.approx(1.0)
-    assert found[10] == pytest.approx(1.0, abs=1e-6)
-    assert found[5] < 0
-
-
-def test_autocorrelation_of_noise_vanishes() -> None:
-    # A linear congruential sequence: noise that is the same everywhere.
-    state, values = 1, []
-    for _ in range(4000):
-        state = (1103515245 * state + 12345) % 2**31
-        values.append(state / 2**31)
-    assert np.abs(autocorrelation(np.array(values))[5:200]).max() < 0.1
 
 
 def links(**changes: int) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from ackclock.base.errors import BadInput
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.searching.corpus import replay, write_find
 from ackclock.sweeps.searching.methods import METHODS, NONE, Point
-from ackclock.sweeps.searching.search import Found, Goal, SearchProgress
+from ackclock.sweeps.searching.search import BestPoint, Goal, SearchProgress
 from ackclock.sweeps.searching.shrink import compact_toml, shrink
 from support import ROOT
 from sweeps.plans import BASE, plan
@@ -195,7 +195,7 @@ def test_the_corpus_has_the_three_finds_that_the_field_knows() -> None:
         assert len(path.read_text(encoding="utf-8").splitlines()) < 15
 
 
-def expect_a_find(found: Found) -> None:
+def expect_a_find(found: BestPoint) -> None:
     assert Goal.of(found.plan).reached(found.score)
     # Seconds of a processor.
     assert found.cpu_s < 600

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from ackclock.studies.framework.stats import autocorrelation
 from ackclock_studies.altman1997.published import Path
 from ackclock_studies.altman1997.scenarios import FAST, Setting
 
@@ -17,6 +16,23 @@ CASES = ("1.1", "1.3", "1.4", "1.5", "1.6", "1.9")
 ROUNDS = 8
 
 PHASES = ("congestion avoidance", "slow start")
+
+
+def autocorrelation(values: np.ndarray) -> np.ndarray:
+    """Return the autocorrelation of an evenly sampled series at lags 0, 1, ... half its length.
+
+    Each lag is averaged over its own number of pairs, so that a periodic series comes back to 1.
+    """
+    centred = np.asarray(values, dtype=float) - float(np.mean(values))
+    size = centred.size
+    padded = 1 << (2 * size - 1).bit_length()
+    spectrum = np.fft.rfft(centred, padded)
+    covariance = np.fft.irfft(spectrum * np.conj(spectrum), padded)[: size // 2]
+    covariance /= size - np.arange(covariance.size)
+    if covariance.size == 0 or covariance[0] <= 0:
+        return np.zeros(covariance.size)
+    result: np.ndarray = covariance / covariance[0]
+    return result
 
 
 def fast_source(path: Path) -> Path:

@@ -66,7 +66,7 @@ impl Ready {
 
 /// A search that is done, as it is kept.
 #[derive(Debug, Deserialize, Serialize)]
-struct Found {
+struct KeptSearch {
     /// The engine's rules that ran it, and what it ran: a rate is that of these inputs.
     rules: String,
     scenario: String,
@@ -76,7 +76,7 @@ struct Found {
     checksum: String,
 }
 
-impl Found {
+impl KeptSearch {
     fn new(scenario: String, steps: Vec<(f64, f64)>) -> Self {
         let checksum = Self::checksum(&scenario, &steps);
         Self { rules: rules().to_owned(), scenario, steps, checksum }
@@ -130,7 +130,7 @@ fn find_rate(
     let (rate, _) = steps[steps.len() - 1];
     if let Some(path) = kept {
         // A search that cannot be kept is done again.
-        let _ = keep(&path, &Found::new(text, steps));
+        let _ = keep(&path, &KeptSearch::new(text, steps));
     }
     Ok(asked.with(rate))
 }
@@ -145,13 +145,13 @@ fn key(text: &str) -> u64 {
 /// Bytes of a file of the cache, which holds a scenario.
 const MOST_KEPT: u64 = 64 << 20;
 
-fn read(path: &Path, scenario: &str) -> Option<Found> {
-    let found: Found = serde_json::from_slice(&read_own(path, MOST_KEPT).ok()?).ok()?;
-    let whole = found.checksum == Found::checksum(scenario, &found.steps);
+fn read(path: &Path, scenario: &str) -> Option<KeptSearch> {
+    let found: KeptSearch = serde_json::from_slice(&read_own(path, MOST_KEPT).ok()?).ok()?;
+    let whole = found.checksum == KeptSearch::checksum(scenario, &found.steps);
     (found.rules == rules() && found.scenario == scenario && whole).then_some(found)
 }
 
-fn keep(path: &Path, found: &Found) -> Result<(), WriteError> {
+fn keep(path: &Path, found: &KeptSearch) -> Result<(), WriteError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| WriteError::io(folder, &error))?;
     }

@@ -428,7 +428,7 @@ impl<'a> Row<'a> {
             took_s: report.took.as_secs_f64(),
             notes: &report.notes,
         });
-        let packets = outcome.trace.packets.iter().map(ToString::to_string).collect();
+        let packets = outcome.trace.packets.iter().map(|(_, passed)| passed.to_string()).collect();
         Self { file: &outcome.file, on, passed: failure.is_none(), failure, report, packets }
     }
 }

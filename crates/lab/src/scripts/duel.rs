@@ -7,8 +7,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ackclock_laws::Profile;
-use ackclock_script::duel::{Answer, Case, Difference, grid, play, random};
-use ackclock_script::{EndpointStack, Fields};
+use ackclock_script::duel::{Case, grid, play, random};
+use ackclock_script::{Difference, EndpointStack, Fields, TimedPacket};
 use ackclock_units::Duration;
 use serde::Serialize;
 
@@ -62,12 +62,12 @@ pub struct Dueled {
     /// Cases whose difference is meant, by its reason.
     pub meant: BTreeMap<String, usize>,
     /// Differences that are not meant, by kind.
-    pub differences: Vec<Found>,
+    pub differences: Vec<DifferenceKind>,
 }
 
 /// A kind of difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct DifferenceKind {
     /// The state and the segment, or `random` and the seed with the case's number, of the first.
     pub case: String,
     /// The fields, and the flags of both packets.
@@ -148,7 +148,7 @@ pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<D
 struct Trial {
     difference: Option<Difference>,
     /// The kernel's answers.
-    live: Vec<Answer>,
+    live: Vec<TimedPacket>,
 }
 
 /// A kind of difference, and the shortest case that has it.
@@ -166,8 +166,9 @@ impl Open {
         Self { case, trial, kind, count: 0, done: false }
     }
 
-    fn found(self, names: [&str; 2]) -> Found {
-        let shown = |answer: Option<&Answer>| answer.map_or("nothing".to_owned(), Answer::shown);
+    fn found(self, names: [&str; 2]) -> DifferenceKind {
+        let shown =
+            |answer: Option<&TimedPacket>| answer.map_or("nothing".to_owned(), ToString::to_string);
         let difference = self.trial.difference.as_ref();
         let sim = shown(difference.and_then(|it| it.one.as_ref()));
         let live = shown(difference.and_then(|it| it.other.as_ref()));
@@ -178,7 +179,7 @@ impl Open {
             format!("{}: {live}", names[1]),
         ];
         let script = self.case.script(&self.trial.live, &remarks);
-        Found { case, kind: self.kind, count: self.count, sim, live, script }
+        DifferenceKind { case, kind: self.kind, count: self.count, sim, live, script }
     }
 }
 
@@ -227,13 +228,17 @@ impl<'a, C: Fn() -> bool + Sync> Ring<'a, C> {
         let [one, other] = self.sides.each_ref().map(|side| self.answers(side, cases));
         let mut trials = Vec::with_capacity(cases.len());
         for ((case, sim), live) in cases.iter().zip(one?).zip(other?) {
-            let difference = Difference::between(&sim, &live, self.fields, case.end());
+            let difference = Difference::between(&sim, &live, self.fields, Some(case.end()));
             trials.push(Trial { difference, live });
         }
         Ok(trials)
     }
 
-    fn answers(&self, side: &Side<'_>, cases: &[Case]) -> Result<Vec<Vec<Answer>>, SweepError> {
+    fn answers(
+        &self,
+        side: &Side<'_>,
+        cases: &[Case],
+    ) -> Result<Vec<Vec<TimedPacket>>, SweepError> {
         let answers: Vec<Answered> = match side {
             _ if cases.is_empty() => Vec::new(),
             Side::Sim => return cases.iter().map(on_sim).collect(),
@@ -304,7 +309,7 @@ impl<'a, C: Fn() -> bool + Sync> Ring<'a, C> {
 }
 
 /// The answers of our end point.
-fn on_sim(case: &Case) -> Result<Vec<Answer>, SweepError> {
+fn on_sim(case: &Case) -> Result<Vec<TimedPacket>, SweepError> {
     let run = || play(case, &mut EndpointStack::new(Profile::Linux));
     catch_unwind(AssertUnwindSafe(run))
         .map_err(|panic| {
@@ -349,7 +354,7 @@ impl Kernel {
 }
 
 /// The answers, and by how many nanoseconds the case's own steps were late; or why there are none.
-type Answered = Result<(Vec<Answer>, Duration), String>;
+type Answered = Result<(Vec<TimedPacket>, Duration), String>;
 
 /// The answers of the kernel below to cases as JSON, as a [kernel elsewhere](Elsewhere) gives them.
 ///

@@ -22,8 +22,8 @@ use super::bbr::{
 use super::contract::{About, Growth, Law, Wants};
 use super::variables::variables;
 use crate::event::{
-    Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, Signal, SlowStartStep,
-    Why,
+    Ack, Congestion, Delivery, Established, Proposal, RecoveryEnd, Repair, SendStart, Signal,
+    SlowStartStep, Why,
 };
 use crate::words::{ANY, Described, Word};
 use aggregation::{Acked, Aggregation};
@@ -550,7 +550,10 @@ impl Growth for Bbr1 {
         self.set_cwnd(delivery);
     }
 
-    fn on_restart(&mut self, now: Instant) {
+    fn on_send_start(&mut self, &SendStart { now, app_limited, .. }: &SendStart) {
+        if !app_limited {
+            return;
+        }
         self.idle_restart = true;
         self.aggregation.restart(now);
         if matches!(self.mode, Mode::ProbeBw { .. }) {

@@ -22,7 +22,7 @@ use super::contract::{About, Growth, Law, Wants};
 use super::variables::variables;
 use crate::event::{
     Ack, Congestion, Delivery, Established, LostSegment, Proposal, RateSample, RecoveryEnd, Repair,
-    Signal, SlowStartStep, Why,
+    SendStart, Signal, SlowStartStep, Why,
 };
 use crate::growth::real::{larger, smaller};
 use crate::words::{ANY, Described, Word};
@@ -623,7 +623,10 @@ impl Growth for Bbr {
         self.judge_loss(lost);
     }
 
-    fn on_restart(&mut self, now: Instant) {
+    fn on_send_start(&mut self, &SendStart { now, app_limited, .. }: &SendStart) {
+        if !app_limited {
+            return;
+        }
         self.idle_restart = true;
         self.extra_acked.since = now;
         if self.state.is_probe_bw() {

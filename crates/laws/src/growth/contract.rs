@@ -76,7 +76,8 @@ pub trait Growth: Debug + Send {
     /// A round-trip time was measured; before [`Growth::on_ack`] of the same ACK.
     fn on_rtt(&mut self, _: &RttSample) {}
 
-    /// Data is about to go out while nothing is outstanding.
+    /// Data is about to go out while nothing is outstanding; of a law that [models the path](Wants::models_path), while
+    /// nothing else is in flight.
     fn on_send_start(&mut self, _: &SendStart) {}
 
     /// The network is congested.
@@ -144,10 +145,6 @@ pub trait Growth: Debug + Send {
     /// A segment was found lost, by an ACK or a timer. Only of a law that models the path.
     fn on_lost(&mut self, _: &LostSegment) {}
 
-    /// A segment goes out with nothing in flight, after the application had nothing to send. Only of
-    /// a law that models the path.
-    fn on_restart(&mut self, _now: Instant) {}
-
     /// True if the law itself keeps so little in flight that the rates that follow say nothing of
     /// the path, and are to count as limited by the application.
     fn limits_flight(&self) -> bool {
@@ -161,13 +158,8 @@ pub trait Growth: Debug + Send {
     /// that take part; after the other events of the segment that brought it.
     fn on_feedback(&mut self, _: &Feedback) {}
 
-    /// The variables that the law publishes. Never changes.
-    fn variables(&self) -> &'static [Variable] {
-        &[]
-    }
-
-    /// Gives the present value of each of its [variables](Self::variables), in their order.
-    fn values(&self, _give: &mut dyn FnMut(Value)) {}
+    /// Gives each variable that the law publishes with its present value. Their number and order never change.
+    fn variables(&self, _give: &mut dyn FnMut(Variable, Value)) {}
 }
 
 /// The form of a law that has one form under `linux` and another elsewhere.

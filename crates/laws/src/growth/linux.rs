@@ -261,12 +261,7 @@ pub trait Module: Debug + Default + Send {
     }
 
     /// Those of [`Growth::variables`].
-    fn variables(&self) -> &'static [Variable] {
-        &[]
-    }
-
-    /// Those of [`Growth::values`].
-    fn values(&self, _: &mut dyn FnMut(Value)) {}
+    fn variables(&self, _: &mut dyn FnMut(Variable, Value)) {}
 }
 
 /// A law of Linux's.
@@ -284,12 +279,8 @@ impl<M> Linux<M> {
 }
 
 impl<M: Module> Growth for Linux<M> {
-    fn variables(&self) -> &'static [Variable] {
-        self.module.variables()
-    }
-
-    fn values(&self, give: &mut dyn FnMut(Value)) {
-        self.module.values(give);
+    fn variables(&self, give: &mut dyn FnMut(Variable, Value)) {
+        self.module.variables(give);
     }
 
     #[inline]

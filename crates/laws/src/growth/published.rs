@@ -77,12 +77,7 @@ pub trait Rule: Debug + Default + Send {
     fn on_seed(&mut self, _: u64) {}
 
     /// Those of [`Growth::variables`].
-    fn variables(&self) -> &'static [Variable] {
-        &[]
-    }
-
-    /// Those of [`Growth::values`].
-    fn values(&self, _: &mut dyn FnMut(Value)) {}
+    fn variables(&self, _: &mut dyn FnMut(Variable, Value)) {}
 }
 
 /// A rule with one word, which is Linux's form of the law under `linux`.
@@ -146,12 +141,8 @@ impl<R: Rule> Published<R> {
 }
 
 impl<R: Rule> Growth for Published<R> {
-    fn variables(&self) -> &'static [Variable] {
-        self.rule.variables()
-    }
-
-    fn values(&self, give: &mut dyn FnMut(Value)) {
-        self.rule.values(give);
+    fn variables(&self, give: &mut dyn FnMut(Variable, Value)) {
+        self.rule.variables(give);
     }
 
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {

@@ -73,17 +73,13 @@ impl<T: Into<Self>> From<Option<T>> for Value {
     }
 }
 
-/// The two methods of [`Growth`](super::Growth), of a rule or of a module by which a law publishes its variables:
+/// The method of [`Growth`](super::Growth), of a rule or of a module by which a law publishes its variables:
 /// `variables! { law => "name", "its meaning": value; ... }`.
 macro_rules! variables {
     ($law:ident => $($name:literal, $help:literal: $value:expr;)+) => {
-        fn variables(&self) -> &'static [crate::growth::Variable] {
-            &[$(crate::growth::Variable { name: $name, help: $help }),+]
-        }
-
-        fn values(&self, give: &mut dyn FnMut(crate::growth::Value)) {
+        fn variables(&self, give: &mut dyn FnMut(crate::growth::Variable, crate::growth::Value)) {
             let $law = self;
-            $(give(crate::growth::Value::from($value));)+
+            $(give(crate::growth::Variable { name: $name, help: $help }, $value.into());)+
         }
     };
 }

@@ -300,20 +300,12 @@ impl Growth for Visitor {
         self.tell("on_lost", Some(lost.now), |law| law.on_lost(lost));
     }
 
-    fn on_restart(&mut self, now: Instant) {
-        self.tell("on_restart", Some(now), |law| law.on_restart(now));
-    }
-
     fn limits_flight(&self) -> bool {
         self.law.limits_flight()
     }
 
-    fn variables(&self) -> &'static [Variable] {
-        self.law.variables()
-    }
-
-    fn values(&self, give: &mut dyn FnMut(Value)) {
-        self.law.values(give);
+    fn variables(&self, give: &mut dyn FnMut(Variable, Value)) {
+        self.law.variables(give);
     }
 
     fn on_established(&mut self, established: &Established) {

@@ -9,7 +9,7 @@ use ackclock_units::Instant;
 use ackclock_wire::pcapng::{About, Interface, PacketDirection, Section, Writer};
 use ackclock_writer::{Place, Staged, WriteError};
 
-use crate::error::LiveError;
+use crate::base::error::LiveError;
 
 /// Bytes kept of a packet: IP and TCP with all options.
 const KEPT: usize = 128;

@@ -13,9 +13,9 @@ use std::thread::JoinHandle;
 use ackclock_units::Duration;
 use ackclock_wire::Addresses;
 
+use crate::base::error::LiveError;
 use crate::base::offload::VNET;
 use crate::base::options::PortKind;
-use crate::error::LiveError;
 use crate::machine::kernel;
 use crate::machine::net_ns::{NetNs, set_sysctl};
 use crate::machine::netlink::{Netlink, RouteMetrics};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::error::LiveError;
+use crate::base::error::LiveError;
 use crate::sys::{Rights, User, acting_user};
 
 /// `nobody` of Linux's distributions, and the kernel's own overflow user.

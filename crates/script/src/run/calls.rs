@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use ackclock_units::{Bytes, Duration, Instant};
 
-use super::{Runner, compare};
-use crate::ast::{Call, Expr, ExprKind};
+use super::Runner;
+use crate::ast::{Call, Expr, ExprKind, stamp};
 use crate::error::{Fault, hint, shown};
 use crate::stack::{Meaning, Returned, SocketOption, Stack, Stage};
 pub(super) use arguments::{Called, argument, integer};
@@ -177,12 +177,12 @@ impl<S: Stack> Runner<'_, S> {
                 Err(Fault::new(call.span, message))
             }
             (answer, Some(until)) if self.now + self.slack < until => {
-                let now = compare::stamp(self.now);
+                let now = stamp(self.now);
                 let message = format!(
                     "`{}` returned {} at {now}, expected {}",
                     call.name,
                     told(answer),
-                    compare::stamp(until)
+                    stamp(until)
                 );
                 Err(Fault::new(call.span, message))
             }
@@ -201,11 +201,11 @@ impl<S: Stack> Runner<'_, S> {
         let Some(Pending { call, done, .. }) = self.sockets.pending.take() else { return Ok(()) };
         let name = &call.name;
         let Some((at, answer)) = done else {
-            let now = compare::stamp(self.now);
+            let now = stamp(self.now);
             return Err(Fault::new(span, format!("`{name}` has not returned at {now}")));
         };
         if at + slack < until || until + slack < at {
-            let (at, until) = (compare::stamp(at), compare::stamp(until));
+            let (at, until) = (stamp(at), stamp(until));
             return Err(Fault::new(span, format!("`{name}` returned at {at}, expected {until}")));
         }
         Self::verify(&call, answer)

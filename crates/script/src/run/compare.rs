@@ -5,7 +5,7 @@ use ackclock_tcp::Transmit;
 use ackclock_units::{Duration, Instant, Mss};
 
 use super::{Numbers, Scales};
-use crate::ast::{Direction, EcnTag, OptionList, Packet, ShownCookie, TcpOption, Time};
+use crate::ast::{Direction, EcnTag, OptionList, Packet, ShownCookie, TcpOption, Time, stamp};
 
 /// RFC 7323 §2.3.
 const MAX_SHIFT: u8 = 14;
@@ -256,12 +256,6 @@ pub(super) fn shown_like(
         text = text.replacen("> ", "> [noecn] ", 1);
     }
     text
-}
-
-/// Seconds since the script began.
-pub(crate) fn stamp(at: Instant) -> String {
-    let micros = at.as_nanos() / 1000;
-    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
 pub(super) fn stamp_of(from: Instant, to: Instant, time: Time) -> String {

@@ -9,7 +9,6 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
-use ackclock_laws::growth::{AnyGrowth, Growth};
 use ackclock_net::Discipline;
 use ackclock_units::{Duration, check_line};
 
@@ -279,7 +278,7 @@ fn check_cross(n: usize, cross: &CrossTraffic, links: &[&str]) -> Result {
 fn check_law_probe(key: &str, flow: &Flow) -> Result {
     // A flow that cannot be configured has a line of its own.
     let Ok(config) = flow.config() else { return Ok(()) };
-    if AnyGrowth::new(config.parts.growth).variables().is_empty() {
+    if config.parts.growth.variables().is_empty() {
         let message = format!(
             "the law of `{}` publishes no variables beside the window; leave out `law`",
             flow.variant

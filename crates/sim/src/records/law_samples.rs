@@ -1,6 +1,6 @@
 //! The published variables of growth laws over time.
 
-use ackclock_laws::growth::{Growth, Value};
+use ackclock_laws::growth::{Growth, Value, Variable};
 use ackclock_units::Instant;
 
 /// A variable of a flow's law at one moment.
@@ -56,18 +56,15 @@ pub fn record_all(now: Instant, flow: usize, law: &impl Growth, rows: &mut Vec<L
 
 fn each(now: Instant, flow: usize, law: &impl Growth, mut take: impl FnMut(LawRow)) {
     let flow = u32::try_from(flow).expect("the check bounds the number of flows");
-    let mut variables = law.variables().iter();
-    law.values(&mut |value| {
-        if let Some(variable) = variables.next() {
-            take(LawRow { time_ns: now.as_nanos(), flow, variable: variable.name, value });
-        }
+    law.variables(&mut |Variable { name, .. }, value| {
+        take(LawRow { time_ns: now.as_nanos(), flow, variable: name, value });
     });
 }
 
 #[cfg(test)]
 mod tests {
     use ackclock_laws::event::{Ack, Congestion, Proposal, RecoveryEnd, SlowStartStep};
-    use ackclock_laws::growth::{AnyGrowth, Variable};
+    use ackclock_laws::growth::AnyGrowth;
     use ackclock_units::Bytes;
 
     use super::*;
@@ -87,15 +84,9 @@ mod tests {
         fn ssthresh(&self) -> Option<Bytes> {
             None
         }
-        fn variables(&self) -> &'static [Variable] {
-            &[
-                Variable { name: "moves", help: "what a test sets" },
-                Variable { name: "state", help: "a word" },
-            ]
-        }
-        fn values(&self, give: &mut dyn FnMut(Value)) {
-            give(self.0.into());
-            give("still".into());
+        fn variables(&self, give: &mut dyn FnMut(Variable, Value)) {
+            give(Variable { name: "moves", help: "what a test sets" }, self.0.into());
+            give(Variable { name: "state", help: "a word" }, "still".into());
         }
     }
 

@@ -36,12 +36,12 @@ pub enum Topology {
     },
 }
 
-/// The table of a link's parts, in the order of the keys: the key, its name in `without`, the key's type and that of its
-/// settings, a sentence about the part, and one about a way back without it.
+/// The keys of a link, of the [table](ackclock_net::link_parts) of its parts.
 macro_rules! parts {
     ($(
         $(#[doc = $about:literal])+
-        $part:ident as $Part:ident: $Key:ty, of $Settings:ty, without $without:literal;
+        $part:ident as $Part:ident: $Key:ty, of $Settings:ty, without $without:literal $(in $module:ident)?
+            $(=> |$($_argument:ident),*| $_install:expr)?;
     )*) => {
         /// A path as those at its ends see it: a rate, a round-trip time, a buffer. What it has holds both ways, unless
         /// `reverse` says otherwise.
@@ -193,40 +193,7 @@ macro_rules! parts {
     };
 }
 
-parts! {
-    /// The channel that takes the place of a constant rate; `rate` is its mean.
-    channel as Channel: Option<ChannelConfig>, of ChannelConfig, without "The channel: the rate is constant.";
-    /// The queue. Default: drop-tail, one bandwidth-delay product on a path or a dumbbell's bottleneck, without limit
-    /// elsewhere.
-    queue as Queue: Option<Discipline>, of Discipline, without "The queue: that of a link without this key stands there.";
-    /// A delay on top of `delay` that varies.
-    jitter as Jitter: Option<JitterConfig>, of JitterConfig, without "The delay that varies.";
-    /// The rule by which packets wait for one another in the queue and leave in frames.
-    aggregation as Aggregation: Option<AggregationConfig>, of AggregationConfig,
-        without "The rule by which packets leave in frames.";
-    /// Thinning of ACKs in front of the queue: `{ every = 4 }` lets every fourth pass.
-    ack_thinning as AckThinning: Option<AckThinning>, of AckThinning, without "Thinning of ACKs.";
-    /// Packets that others overtake.
-    reorder as Reorder: Option<Reorder>, of Reorder, without "Packets that others overtake.";
-    /// The probability that a packet arrives twice.
-    duplicate as Duplicate: Duplicate, of Duplicate, without "Packets that arrive twice.";
-    /// The probability that a bit of a packet is flipped on the way: the host that it is for discards it, as its
-    /// checksum is wrong.
-    corrupt as Corrupt: Corrupt, of Corrupt, without "Packets of which a bit is flipped.";
-    /// Packets that are lost after they were sent: a probability such as `0.01` or `"1 %"`, `{ every = 1000 }`, or in
-    /// bursts `{ to_bad = 0.001, to_good = 0.2 }`.
-    loss as Loss: Loss, of Loss, without "Losses.";
-    /// The treatment of Quick-Start requests by the router in front of this link: `"approve"`, `"deny"`, or
-    /// `{ threshold = 1.0, slot = "1 s", history = 2 }`. A path's first link has no router in front.
-    /// Default: it takes no part, and requests fail.
-    quick_start as QuickStart: Option<QuickStartSpec>, of QuickStartSpec, without "Quick-Start's router.";
-    /// The router in front of this link, the path's first too, offers RCP flows a rate: `{}`. Every link on the way of an
-    /// RCP flow needs it. Default: it takes no part.
-    rcp as Rcp: Option<RcpConfig>, of RcpConfig, without "RCP's router.";
-    /// The router in front of this link, the path's first too, rules XCP flows: `{}`. Every link on the way of an XCP
-    /// flow needs it. Default: it takes no part.
-    xcp as Xcp: Option<XcpConfig>, of XcpConfig, without "XCP's router.";
-}
+ackclock_net::link_parts!(parts);
 
 /// A key whose part may be left out.
 trait Given<T> {

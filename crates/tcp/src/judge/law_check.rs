@@ -355,10 +355,6 @@ impl Growth for Watched {
         self.hear("on_lost", Some(lost.now), detail, |law| law.on_lost(lost));
     }
 
-    fn on_restart(&mut self, now: Instant) {
-        self.hear("on_restart", Some(now), String::new, |law| law.on_restart(now));
-    }
-
     fn limits_flight(&self) -> bool {
         self.law.limits_flight()
     }

@@ -234,9 +234,8 @@ impl Allowance {
 
     /// Data goes out where nothing was under way.
     #[inline]
-    pub(super) fn on_send_start(&mut self, view: View<'_>) {
-        let last_send = view.flight.last_send();
-        self.growth.on_send_start(&SendStart { now: view.now, last_send, nxt: view.flight.max() });
+    pub(super) fn on_send_start(&mut self, start: &SendStart) {
+        self.growth.on_send_start(start);
     }
 
     /// The consequences of an ACK of new data by the RFCs. Answers whether the retransmission timer starts anew.

@@ -100,9 +100,6 @@ impl Growth for Recorder {
     fn on_lost(&mut self, lost: &LostSegment) {
         self.law.on_lost(lost);
     }
-    fn on_restart(&mut self, now: Instant) {
-        self.law.on_restart(now);
-    }
     fn limits_flight(&self) -> bool {
         self.law.limits_flight()
     }

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ import ackclock
 from ackclock.base.errors import BadInput
 from ackclock.cli import printing
 from ackclock.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 __all__ = ["bench"]
 
@@ -85,12 +89,19 @@ def bench(
             for of in workloads
             for sender in variants
         ]
+    notes = bench_module.notes(results, plan)
+    _print(results, bench_module.as_table(results), notes, as_json=as_json)
+
+
+def _print(
+    rows: list[dict[str, Any]], table: Table, notes: Iterable[str], *, as_json: bool
+) -> None:
     if as_json:
-        printing.print_json(results)
+        printing.print_json(rows)
         return
+    printing.print_table(table)
     console = printing.output()
-    printing.print_table(bench_module.as_table(results))
-    for note in bench_module.notes(results, plan):
+    for note in notes:
         console.print(note)
 
 
@@ -99,13 +110,8 @@ def _bench_laws(*, quick: bool, as_json: bool) -> None:
 
     with printing.status("measuring") as status, bench.one_core():
         costs = bench_laws.measure_laws(quick=quick, say=status)
-    if as_json:
-        printing.print_json([asdict(cost) for cost in costs])
-        return
-    console = printing.output()
-    printing.print_table(bench_laws.as_table(costs))
-    for note in bench_laws.notes(costs):
-        console.print(note)
+    rows = [asdict(cost) for cost in costs]
+    _print(rows, bench_laws.as_table(costs), bench_laws.notes(costs), as_json=as_json)
 
 
 def _bench_learners(*, quick: bool, as_json: bool) -> None:
@@ -113,13 +119,8 @@ def _bench_learners(*, quick: bool, as_json: bool) -> None:
 
     with printing.status("measuring") as status, bench.one_core():
         speeds = bench_learners.measure_learners(quick=quick, say=status)
-    if as_json:
-        printing.print_json([asdict(speed) for speed in speeds])
-        return
-    console = printing.output()
-    printing.print_table(bench_learners.as_table(speeds))
-    for note in bench_learners.notes():
-        console.print(note)
+    rows = [asdict(speed) for speed in speeds]
+    _print(rows, bench_learners.as_table(speeds), bench_learners.notes(), as_json=as_json)
 
 
 def _bench_against(
@@ -135,10 +136,5 @@ def _bench_against(
             for of in bench.selected(workload, None, bench.AGAINST_WORKLOADS)
             for sender in variants
         ]
-    if as_json:
-        printing.print_json(results)
-        return
-    console = printing.output()
-    printing.print_table(bench_against.as_table(results))
-    for note in bench_against.notes(results, plan):
-        console.print(note)
+    notes = bench_against.notes(results, plan)
+    _print(results, bench_against.as_table(results), notes, as_json=as_json)

@@ -1,7 +1,8 @@
-"""The command ``ackclock new``: an example scenario to begin with."""
+"""The commands ``new`` and ``import``: scenarios to begin with."""
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -13,11 +14,12 @@ from ackclock.base.errors import BadInput
 from ackclock.base.nearest import nearest
 from ackclock.base.writing import is_there, write_file
 from ackclock.cli import printing
+from ackclock.convert.importing import import_lines
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["kinds", "new"]
+__all__ = ["import_", "kinds", "new"]
 
 
 def kinds() -> dict[str, Traversable]:
@@ -61,3 +63,31 @@ def new(
         raise BadInput(f"{path} is there already; name another file with --out")
     write_file(path, text)
     printing.tell(f"Written: {path}. Run it: ackclock run {path}")
+
+
+def import_(
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="`netem` (lines of `tc`) or `mahimahi`.")
+    ],
+    lines: Annotated[
+        list[str],
+        typer.Argument(metavar="LINE...", help="The lines, each in quotes; `-` reads them."),
+    ],
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Let netem's jitter reorder packets, as it does.")
+    ] = False,
+) -> None:
+    """Print the scenario of a command line of tc or mahimahi.
+
+    Words of a line that have no counterpart are told on stderr, and stand as comments in the file.
+    """
+    if lines == ["-"]:
+        lines = [line for line in sys.stdin.read().splitlines() if line.strip()]
+        if not lines:
+            raise BadInput("import: nothing on stdin, expected lines")
+    imported = import_lines(kind, lines, exact=exact)
+    print(imported.toml, end="")
+    for note in imported.notes:
+        printing.say(f"not taken over: {note}")
+    for remark in imported.remarks:
+        printing.say(f"note: {remark}")

@@ -14,7 +14,7 @@ from ackclock.cli.commands.sweep import Scheduler
 from ackclock.cli.options import AsJson, Laws, named_laws
 
 if TYPE_CHECKING:
-    from ackclock.sweeps.searching.search import Found
+    from ackclock.sweeps.searching.search import BestPoint
     from ackclock.sweeps.searching.shrink import Shrunk
 
 __all__ = ["search"]
@@ -99,7 +99,7 @@ def search(
         print(printing.plain(line))
 
 
-def _as_json(found: Found, small: Shrunk, path: Path) -> dict[str, Any]:
+def _as_json(found: BestPoint, small: Shrunk, path: Path) -> dict[str, Any]:
     return {
         "points": found.points,
         "cpu_s": found.cpu_s,

@@ -66,11 +66,14 @@ typedef struct {
     uint64_t rtt_ns;
 } ackclock_rtt;
 
-/* Data goes out while nothing is outstanding. */
+/* Data goes out while nothing is outstanding; of a law that models the path, while nothing else is in flight. */
 typedef struct {
     uint64_t now_ns;
     uint64_t last_send_ns;
     uint64_t nxt_seq;
+    /* 1 if the application had nothing to send. Only of a law that models the path. */
+    uint32_t is_app_limited;
+    uint32_t unused;
 } ackclock_sent;
 
 enum { ACKCLOCK_LOSS, ACKCLOCK_ECN, ACKCLOCK_ECN_ABE };
@@ -186,11 +189,9 @@ typedef struct {
     void (*recovery_end)(void *state, const ackclock_recovery_end *end);
     /* The last reduction was for nothing: what seemed lost was only late. */
     void (*spurious)(void *state);
-    /* Of a law that models the path: every ACK; every lost segment; data goes out with nothing in flight, after the
-     * application had nothing to send. */
+    /* Of a law that models the path: every ACK; every lost segment. */
     void (*delivery)(void *state, const ackclock_delivery *delivery);
     void (*lost)(void *state, const ackclock_lost *lost);
-    void (*restart)(void *state, uint64_t now_ns);
 } ackclock_law;
 
 /* Exported by the library. */

@@ -15,7 +15,7 @@ from typing import Any
 
 from ackclock.base.errors import BadInput
 
-__all__ = ["FILE", "Excluded", "Found", "Share", "StatementFound", "found_in", "interval"]
+__all__ = ["FILE", "Excluded", "SearchOutcome", "Share", "StatementFound", "found_in", "interval"]
 
 FILE = "found.json"
 _Z = 1.96
@@ -96,7 +96,7 @@ class Excluded:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchOutcome:
     """The outcome of a search.
 
     Attributes
@@ -148,7 +148,7 @@ class Found:
         return json.dumps(asdict(self), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def found_in(folder: Path) -> Found | None:
+def found_in(folder: Path) -> SearchOutcome | None:
     """Return the outcome that a study's folder keeps; None: it keeps none."""
     path = folder / FILE
     if not path.is_file():
@@ -158,7 +158,7 @@ def found_in(folder: Path) -> Found | None:
         for name in ("statements", "predicates"):
             kept[name] = tuple(_statement(**row) for row in kept[name])
         kept["excluded"] = tuple(Excluded(**row) for row in kept["excluded"])
-        return Found(**kept)
+        return SearchOutcome(**kept)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         raise BadInput(f"{path}: is no outcome of a search of readings") from None
 

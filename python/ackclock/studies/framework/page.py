@@ -11,7 +11,7 @@ from ackclock.base.claims import ClaimResult, R, Study
 from ackclock.plots.style import rendered
 from ackclock.report.figures import drawing
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, Source, Verdicts
-from ackclock.studies.framework.found import Found, found_in
+from ackclock.studies.framework.found import SearchOutcome, found_in
 from ackclock.studies.framework.report import FigureSpec, count
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def cited(page: Page, study: Study, runs: str, *, quick: bool) -> Page:
     return replace(page, sections=(*page.sections, cite))
 
 
-def readings_section(found: Found) -> Section:
+def readings_section(found: SearchOutcome) -> Section:
     """Return what the search for one reading of all statements has found."""
     choices = tuple(
         (Cell(axis), Cell(label), Cell(found.own[axis])) for axis, label in found.changed.items()

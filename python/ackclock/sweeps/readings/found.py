@@ -10,7 +10,13 @@ from typing import Any
 import polars as pl
 
 from ackclock import _core
-from ackclock.studies.framework.found import Excluded, Found, Share, StatementFound, interval
+from ackclock.studies.framework.found import (
+    Excluded,
+    SearchOutcome,
+    Share,
+    StatementFound,
+    interval,
+)
 from ackclock.sweeps.readings.run import FRESH, Outcome, changed, rank, scores, short_id
 from ackclock.sweeps.tasks.studies import SIZE
 
@@ -35,7 +41,7 @@ def tables(found: Outcome) -> dict[str, pl.DataFrame]:
     }
 
 
-def outcome(found: Outcome, made: Mapping[str, pl.DataFrame]) -> Found:
+def outcome(found: Outcome, made: Mapping[str, pl.DataFrame]) -> SearchOutcome:
     """Return what the study's folder may keep of a search."""
 
     def share(row: Mapping[str, Any], who: str) -> Share:
@@ -46,7 +52,7 @@ def outcome(found: Outcome, made: Mapping[str, pl.DataFrame]) -> Found:
         best, own = share(row, "best"), share(row, "own")
         return StatementFound(row["claim"], predicate, best, own, row[held], row[tried])
 
-    return Found(
+    return SearchOutcome(
         study=found.of.key,
         core=_core.version(),
         tried=found.tried,

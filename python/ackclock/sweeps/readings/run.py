@@ -60,7 +60,7 @@ _BLOCK_S = 2.0
 #: The score of a reading: means over its seeds of the values of its cells, in their order.
 Score = tuple[float, ...]
 Reading = Mapping[str, str]
-Told = Callable[[str, Progress], None]
+Reporter = Callable[[str, Progress], None]
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class _Bench:
     """Runs cells that are not in the store, and knows the values of all."""
 
     def __init__(
-        self, plan: Plan, store: Writer, workers: Sequence[Runs], told: Told | None
+        self, plan: Plan, store: Writer, workers: Sequence[Runs], told: Reporter | None
     ) -> None:
         self.plan, self.store = plan, store
         self.cells = StudyCells(plan)
@@ -228,7 +228,7 @@ def search_readings(
     *,
     samples: int | None = None,
     threads: int | None = None,
-    told: Told | None = None,
+    told: Reporter | None = None,
 ) -> Outcome:
     """Search the readings of a study, and return what was found; finished cells are not run again.
 

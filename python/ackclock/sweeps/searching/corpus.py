@@ -20,7 +20,7 @@ from ackclock.runs import identity
 from ackclock.scenario.table import of_type
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.searching.methods import NONE
-from ackclock.sweeps.searching.search import Found, Goal, score_scenario
+from ackclock.sweeps.searching.search import BestPoint, Goal, score_scenario
 from ackclock.sweeps.searching.shrink import Shrunk
 
 __all__ = ["Replay", "replay", "write_find"]
@@ -52,7 +52,7 @@ class Replay:
     values: Mapping[str, float]
 
 
-def write_find(folder: str | os.PathLike[str], name: str, found: Found, small: Shrunk) -> Path:
+def write_find(folder: str | os.PathLike[str], name: str, found: BestPoint, small: Shrunk) -> Path:
     """Write a find into a corpus, and return the path of its scenario."""
     plan, goal = found.plan, Goal.of(found.plan)
     across = [axis for axis in plan.axes if axis.name == goal.across]

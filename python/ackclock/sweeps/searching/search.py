@@ -29,7 +29,7 @@ from ackclock.sweeps.stores.store import FINISHED, Writer
 from ackclock.sweeps.stores.work import Work
 from ackclock.sweeps.tasks.blocks import Block, Part, Worker
 
-__all__ = ["Found", "Goal", "SearchProgress", "search"]
+__all__ = ["BestPoint", "Goal", "SearchProgress", "search"]
 
 _KEYS = ("maximise", "minimise", "method", "points", "stop", "seed", "across", "batch", "shortest")
 _MOST_POINTS = 10_000_000
@@ -150,7 +150,7 @@ class SearchProgress:
 
 
 @dataclass(frozen=True)
-class Found:
+class BestPoint:
     """The best point of a search.
 
     Attributes
@@ -370,7 +370,7 @@ def search(
     laws: Mapping[str, str | os.PathLike[str]] | None = None,
     progress: Callable[[SearchProgress], None] | None = None,
     told: Callable[[str], None] | None = None,
-) -> Found:
+) -> BestPoint:
     """Search the settings of a plan; see :func:`ackclock.search`."""
     plan = Plan.of(plan).with_laws(laws or {}).settled()
     goal = Goal.of(plan)
@@ -408,7 +408,7 @@ def search(
     if best is None:
         raise BadInput("search: no point has a score; `ackclock results` has the reasons")
     score, setting, columns = best
-    return Found(plan, setting, score, columns, _scenario(judge, setting), tried, judge.seconds)
+    return BestPoint(plan, setting, score, columns, _scenario(judge, setting), tried, judge.seconds)
 
 
 def _runner(

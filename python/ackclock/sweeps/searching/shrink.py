@@ -19,7 +19,7 @@ from ackclock.base.errors import BadInput
 from ackclock.sweeps.plans.keys import Steps, place_of, put
 from ackclock.sweeps.plans.plan import Plan
 from ackclock.sweeps.searching.methods import NONE
-from ackclock.sweeps.searching.search import Found, Goal, score_scenario
+from ackclock.sweeps.searching.search import BestPoint, Goal, score_scenario
 
 __all__ = ["Shrunk", "Trial", "compact_toml", "shrink"]
 
@@ -57,7 +57,7 @@ class Shrunk:
 class Trial:
     """Scores scenarios that are near one that was found."""
 
-    def __init__(self, found: Found, goal: Goal) -> None:
+    def __init__(self, found: BestPoint, goal: Goal) -> None:
         self._plan, self._goal = found.plan, goal
         self.tried = 0
 
@@ -68,7 +68,7 @@ class Trial:
 
 
 def shrink(
-    found: Found,
+    found: BestPoint,
     *,
     bound: float | None = None,
     told: Callable[[int, float], None] | None = None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ackclock_kernel::{Held, find, hold, judge};
+use ackclock_kernel::{LoadedLaw, find, hold, judge};
 use ackclock_live::{End, KernelLaw, LawRecords, LawReport, SenderLaw, laws_wanted, sender_laws};
 use ackclock_sim::Scenario;
 
@@ -12,7 +12,7 @@ use crate::{BadInput, SweepError};
 /// Laws in the kernel, each with the senders that it is for.
 #[derive(Debug, Default)]
 pub(crate) struct HeldLaws {
-    held: Vec<(String, Held)>,
+    held: Vec<(String, LoadedLaw)>,
     /// Laws that somebody with more rights has loaded to stay.
     found: Vec<KernelLaw>,
 }
@@ -78,7 +78,7 @@ impl HeldLaws {
     }
 
     /// A law for the senders of `choice`, whatever module the kernel has.
-    pub(crate) fn add(&mut self, word: String, held: Held) {
+    pub(crate) fn add(&mut self, word: String, held: LoadedLaw) {
         self.held.push((word, held));
     }
 

@@ -22,7 +22,9 @@ pub(crate) fn quick_start(
         return Ok(None);
     };
     match KernelEnds::load() {
-        Ok(ends) => Ok(Some(Arc::new(Programs(Mutex::new(Told { ends, steps: Vec::new() }))))),
+        Ok(ends) => {
+            Ok(Some(Arc::new(Programs(Mutex::new(ProgramsState { ends, steps: Vec::new() })))))
+        }
         Err(error) => {
             let message = format_args!(
                 "{key}: the kernel knows no Quick-Start, and ours cannot be loaded: {error}; or `endpoint = \"ackclock\"`"
@@ -33,11 +35,11 @@ pub(crate) fn quick_start(
 }
 
 #[derive(Debug)]
-struct Programs(Mutex<Told>);
+struct Programs(Mutex<ProgramsState>);
 
 /// The programs, and the steps that they have told.
 #[derive(Debug)]
-struct Told {
+struct ProgramsState {
     ends: KernelEnds,
     steps: Vec<KernelStep>,
 }

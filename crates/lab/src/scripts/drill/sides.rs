@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use ackclock_script::{
-    EndpointStack, Fields, Outcome, Script, Settings, Span, first_difference, run_watched,
+    Difference as PacketDifference, EndpointStack, Fields, Outcome, Script, Settings, Span,
+    run_watched,
 };
 use serde::{Deserialize, Serialize};
 
@@ -223,7 +224,7 @@ pub(super) fn differ(
     live: &Outcome,
     settings: &Settings,
 ) -> Option<Difference> {
-    let (sent_by_sim, sent_by_live) = (sim.trace.sent(), live.trace.sent());
+    let ((spans, sent_by_sim), (_, sent_by_live)) = (sim.trace.sent(), live.trace.sent());
     let made = |span: Span, what: String, sim: String, live: String| Difference {
         file: file.to_owned(),
         line: span.line,
@@ -233,14 +234,15 @@ pub(super) fn differ(
         live,
     };
     let fields = Fields { push: settings.compare_push, window: false };
-    if let Some((n, what)) = first_difference(&sent_by_sim, &sent_by_live, fields) {
-        let (sim, live) = (&sent_by_sim[n], &sent_by_live[n]);
-        return Some(made(sim.span, what.join(", "), sim.to_string(), live.to_string()));
+    if let Some(found) = PacketDifference::between(&sent_by_sim, &sent_by_live, fields, None) {
+        let (sim, live) = (&sent_by_sim[found.place], &sent_by_live[found.place]);
+        let what = found.fields.join(", ");
+        return Some(made(spans[found.place], what, sim.to_string(), live.to_string()));
     }
     // Alike as far as both went.
     let common = sent_by_sim.len().min(sent_by_live.len());
-    let told = |outcome: &Outcome| match (&outcome.result, outcome.trace.sent().get(common)) {
-        (_, Some(seen)) => seen.to_string(),
+    let told = |outcome: &Outcome| match (&outcome.result, outcome.trace.sent().1.get(common)) {
+        (_, Some(sent)) => sent.to_string(),
         (Err(failure), None) => failure.message.clone(),
         (Ok(_), None) => "everything as the script says".to_owned(),
     };

@@ -1,6 +1,7 @@
 //! Differences between our end point and the kernel that are meant, each with its reason.
 
-use ackclock_script::duel::{Answer, Case, Difference};
+use ackclock_script::duel::Case;
+use ackclock_script::{Difference, TimedPacket};
 use ackclock_units::{Duration, Instant};
 use serde::Deserialize;
 
@@ -45,7 +46,7 @@ impl Meant {
 
     /// Why `difference` is meant, if it is.
     pub(super) fn reason(&self, case: &Case, difference: &Difference) -> Option<&str> {
-        let shown = |answer: &Option<Answer>| {
+        let shown = |answer: &Option<TimedPacket>| {
             answer.as_ref().map_or("nothing".to_owned(), |answer| answer.packet.to_string())
         };
         let (sim, live) = (shown(&difference.one), shown(&difference.other));
@@ -54,7 +55,7 @@ impl Meant {
             pattern.as_ref().is_none_or(|pattern| fits(pattern, text))
         };
         // Of packets that are not both there, none is earlier.
-        let at = |answer: &Option<Answer>| answer.as_ref().map(|answer| answer.at);
+        let at = |answer: &Option<TimedPacket>| answer.as_ref().map(|answer| answer.at);
         let (sim_at, live_at) = (at(&difference.one), at(&difference.other));
         let before = |first: Option<Instant>, last: Option<Instant>, most: Option<u64>| {
             most.is_none_or(|ms| match (first, last) {

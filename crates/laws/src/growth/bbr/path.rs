@@ -4,7 +4,8 @@ use ackclock_packet::Seq;
 use ackclock_units::{Bytes, Duration, Instant, Mss};
 
 use crate::event::{
-    Congestion, Delivery, Established, LostSegment, Proposal, RateSample, Repair, Signal, Why,
+    Congestion, Delivery, Established, LostSegment, Proposal, RateSample, Repair, SendStart,
+    Signal, Why,
 };
 use crate::growth::Growth;
 
@@ -116,6 +117,12 @@ impl<L: Growth> Path<L> {
             self.round(data);
         }
         self
+    }
+
+    /// The application had nothing to send, and has at `now`.
+    pub fn send_after_silence(&mut self, now: Instant) {
+        let nxt = Seq::FIRST_BYTE;
+        self.law.on_send_start(&SendStart { now, last_send: None, nxt, app_limited: true });
     }
 
     /// A segment apart from all others is found lost, sent with `flight` in flight; `lost` segments

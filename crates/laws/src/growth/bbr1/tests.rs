@@ -290,7 +290,7 @@ fn after_silence_the_rate_is_the_bandwidth() {
         path.ack(Duration::from_millis(101), 101, 100);
     }
     assert_close(path.pacing(), 1.25 * 0.99 * BW);
-    path.law.on_restart(path.now + Duration::from_secs(1));
+    path.send_after_silence(path.now + Duration::from_secs(1));
     assert_close(path.pacing(), 0.99 * BW);
     // Silence of more than ten seconds has shown the path without a queue.
     path.now += Duration::from_secs(11);

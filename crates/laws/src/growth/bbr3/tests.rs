@@ -449,7 +449,7 @@ fn after_silence_the_rate_is_the_bandwidth_and_nothing_is_to_be_drained() {
     let mut path = probing();
     assert_close(path.pacing(), 1.25 * 0.99 * BW);
     path.now += Duration::from_secs(6);
-    path.law.on_restart(path.now);
+    path.send_after_silence(path.now);
     assert_close(path.pacing(), 0.99 * BW);
     path.ack(path.rtt, 4, 4);
     assert_ne!(path.law.state, State::ProbeRtt);

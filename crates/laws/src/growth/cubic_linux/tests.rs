@@ -131,7 +131,12 @@ fn silence_does_not_count() {
         assert_eq!(windows(&mut story, before.len(), 4), before);
         assert_eq!(windows(&mut story, 1, 6), [32]);
         story.now += Duration::from_millis(silence);
-        story.law.on_send_start(&SendStart { now: story.now, last_send, nxt: Seq::FIRST_BYTE });
+        story.law.on_send_start(&SendStart {
+            now: story.now,
+            last_send,
+            nxt: Seq::FIRST_BYTE,
+            app_limited: false,
+        });
         assert_eq!(windows(&mut story, after.len(), 4), after, "{silence}");
     }
 }

@@ -92,7 +92,6 @@ impl Law {
         #[inline]
         on_delivery(delivery: &Delivery);
         on_lost(lost: &LostSegment);
-        on_restart(now: Instant);
         on_congestion(congestion: &Congestion);
         on_recovery_end(end: &RecoveryEnd);
         on_complete();

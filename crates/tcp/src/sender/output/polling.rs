@@ -1,6 +1,6 @@
 //! The sender asked for the next data.
 
-use ackclock_laws::event::Limit;
+use ackclock_laws::event::{Limit, SendStart};
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
 
@@ -181,10 +181,14 @@ impl Sender {
         let len = data.len + Bytes::new(u64::from(data.fin));
         let end = data.seq + len;
         let again = data.seq < flight.max();
+        let (last_send, nxt) = (flight.last_send(), flight.max());
+        let start = SendStart { now, last_send, nxt, app_limited: false };
         // Linux looks at what is in flight, and so begins anew after a timeout, too (tcp_event_data_sent).
-        if flight.is_empty() || (allowance.has_linux_states() && flight.in_flight() == Bytes::ZERO)
+        if !allowance.models_path()
+            && (flight.is_empty()
+                || (allowance.has_linux_states() && flight.in_flight() == Bytes::ZERO))
         {
-            allowance.on_send_start(View { now, backlog, flight });
+            allowance.on_send_start(&start);
         }
         flight.on_sent(&SentSegment { now, start: data.seq, len, again });
         stats.segments_sent += 1;
@@ -196,7 +200,7 @@ impl Sender {
         }
         backlog.on_sent(data, end);
         if allowance.models_path() {
-            allowance.track_sent(now, Range { start: data.seq, end }, again, flight);
+            allowance.track_sent(start, Range { start: data.seq, end }, again, flight);
         }
         if allowance.paces() {
             allowance.pace(View { now, backlog, flight }, data.len);

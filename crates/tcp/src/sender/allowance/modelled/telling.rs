@@ -1,7 +1,7 @@
 //! The reports to a law that models the path.
 
 use ackclock_laws::data::cache::{Place, place};
-use ackclock_laws::event::{Delivery, Limit, Repair};
+use ackclock_laws::event::{Delivery, Limit, Repair, SendStart};
 use ackclock_laws::idle::Idle;
 use ackclock_packet::{Range, Seq};
 use ackclock_units::{Bytes, Instant};
@@ -186,11 +186,11 @@ impl Allowance {
         }
     }
 
-    /// A segment has gone out, `again` or for the first time.
+    /// A segment has gone out, `again` or for the first time; it is a `start` if nothing else is in flight.
     #[inline]
     pub(in crate::sender) fn track_sent(
         &mut self,
-        now: Instant,
+        start: SendStart,
         range: Range,
         again: bool,
         flight: &mut Flight,
@@ -199,10 +199,11 @@ impl Allowance {
         // Where nobody says what is lost, what is sent again is.
         let is_loss = again && flight.journal().is_none();
         let Some(modelled) = &mut self.modelled else { return };
-        if in_flight <= range.len() && modelled.tracker.is_app_limited() {
-            self.growth.on_restart(now);
+        if in_flight <= range.len() {
+            let app_limited = modelled.tracker.is_app_limited();
+            self.growth.on_send_start(&SendStart { app_limited, ..start });
         }
-        let board = flight.board();
+        let (now, board) = (start.now, flight.board());
         if is_loss && let Some(lost) = modelled.tracker.lose(now, range.start, board) {
             self.growth.on_lost(&lost);
         }
