@@ -29,7 +29,7 @@ LAWS = (
     *("reno", "cubic", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp"),
     *("nv", "scalable", "vegas", "veno", "westwood", "yeah", "bbr1"),
 )
-#: How far both may be apart: shares of goodput and of segments sent again, and a number of these.
+#: The bounds of agreement: shares of goodput and of segments sent again, and a number of these.
 GOODPUT, AGAIN, AGAIN_LEAST = 0.03, 0.25, 20.0
 #: Runs of a cell in which something is random, each with a seed of its own.
 SEEDS = 5

@@ -18,7 +18,7 @@ __all__ = ["Progress", "called", "fetch", "unpack"]
 Progress = Callable[[str], None]
 _VERSION = re.compile(r"(\d+\.\d+)(\.\d+)?")
 #: The suites that are looked into behind the machine's own, where the distribution has such names.
-_NEWER = {"debian": ("testing", "unstable")}
+_NEWER = {"debian": ("stable", "testing", "unstable")}
 
 
 def called(command: list[str], what: str, cwd: Path | None = None) -> str:
