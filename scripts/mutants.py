@@ -78,7 +78,7 @@ def notices(mutant: Mutant) -> bool:
         tests = ROOT / "studies" / "tests"
         found = [tests / "test_bounds.py", *sorted(tests.glob(f"test_{study}*.py"))]
         run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not (live or slow or linux)", *found],
+            [sys.executable, "-m", "pytest", "-qx", "-m", "not (live or slow or linux)", *found],
             cwd=ROOT, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": folder},
         )  # fmt: skip
     return run.returncode == 1
