@@ -87,8 +87,9 @@ def cells() -> Iterator[Cell]:
         yield Cell("grid", name, path, ({"variant": law},), "30 s")
     for law in LAWS:
         path = {"rate": "20 Mbit/s", "rtt": "60 ms", "buffer": "0.5 BDP"}
-        # CDG draws its back-offs.
-        yield Cell("laws", law, path, ({"variant": law},), random=law == "cdg")
+        # CDG draws its back-offs, and LP reads timestamps, to which Linux adds a random number.
+        random = law in ("cdg", "lp")
+        yield Cell("laws", law, path, ({"variant": law},), random=random)
     path = {"rate": "20 Mbit/s", "rtt": "40 ms"}
     ecn = {"ecn": "on"}
     for name, queue, tcp, random in (

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from live_support import PYTHON, live, measured_live, path, processes, untimed, with_python
+from live_support import PYTHON, in_guest, live, measured_live, path, processes, untimed, with_python
 from support import ROOT, killed_in_the_end
 
 #: A program that asks a web server for a file, and says how much came.
@@ -209,6 +209,28 @@ def test_bad_programs_are_refused(app: dict[str, Any], words: tuple[str, ...]) -
     with pytest.raises(ac.BadInput) as error:
         ac.Scenario.from_dict(with_program(app))
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+@in_guest
+def test_a_program_in_a_guest_does_the_same_each_time(tmp_path: Path) -> None:
+    """Files in `{folder}` are the program's, whose user may not write into that of the run."""
+    code = "import sys, time; open(sys.argv[1], 'w').write(repr(time.monotonic()))"
+    app = {
+        "kind": "program",
+        "sender": ["/usr/bin/python3", "-c", code, "{folder}/left"],
+        "receiver": ["/usr/bin/python3", "-m", "http.server", "{port}", "--bind", "{server}"],
+    }
+    table = path(duration="1 s")
+    table["flow"][0]["app"] = app  # type: ignore[index]
+    left = []
+    for name in "ab":
+        place = tmp_path / name
+        scenario = ac.Scenario.from_dict(table)
+        ac.run(scenario, on="linux", programs=place, allow_programs=True)
+        left.append((place / "bulk" / "left").read_text(encoding="utf-8"))
+    assert left[0] == left[1]
+    # The run begins 2 s after the boot.
+    assert 2 < float(left[0]) < 4
 
 
 def test_iperf3_is_asked_for_nothing_that_is_no_flow() -> None:

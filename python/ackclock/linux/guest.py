@@ -13,12 +13,14 @@ from typing import Any
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
-from ackclock.base.writing import write_file
+from ackclock.base.writing import copy_file, write_file
 from ackclock.linux.booting import INSIDE
 from ackclock.runs.run import Run
 
 __all__ = ["main"]
 
+#: The folder of programs, which are another user's; the run's own is closed to others.
+PROGRAMS = "/run/programs"
 #: The seconds since the guest's boot at which a job begins.
 BEGINNING_S = 2
 _PR_SET_TIMERSLACK = 29
@@ -49,11 +51,15 @@ def _wait_for_beginning() -> None:
     libc.prctl(_PR_SET_TIMERSLACK, 0, 0, 0, 0)
 
 
-def _run(folder: Path, scenario: str, **options: Any) -> dict[str, Any]:
-    """Run a scenario as a live run does, and leave its tables in the folder."""
+def _run(folder: Path, scenario: str, *, programs: bool, **options: Any) -> dict[str, Any]:
+    """Run a scenario as a live run does; leave its tables and its programs' files in the folder."""
     ours = [sys.executable, "-P", "-m", "ackclock.cli"]
-    run = Run(_core.live(scenario, ackclock=ours, **options))
+    place = PROGRAMS if programs else None
+    run = Run(_core.live(scenario, ackclock=ours, programs=place, **options))
     run.write(folder / "tables")
+    for path in sorted(Path(PROGRAMS).rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            copy_file(path, folder / "programs" / path.relative_to(PROGRAMS), make_folder=True)
     return {"live": run.live, "events": run.clock_events, "scenarios": list(run.scenario_texts)}
 
 

@@ -121,7 +121,7 @@ def run_linux(
         "sender": sender, "receiver": receiver, "routers": routers,
         "records": records, "allow_programs": allow_programs, "as_root": as_root,
         "pcap": None if pcap is None else f"{booting.INSIDE}/pcap",
-        "programs": None if programs is None else f"{booting.INSIDE}/programs",
+        "programs": programs is not None,
         "linux": json.dumps({**kernel.about(), "seed": used_seed % 2**64}),
     }  # fmt: skip
     job = calling.Job(
