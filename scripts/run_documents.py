@@ -157,7 +157,8 @@ def _is_ours(words: list[str]) -> bool:
 
 
 def _is_looked_up(words: list[str], live: bool) -> bool:
-    on_live = any("live" in word for word in _values(words, "--on"))
+    # A kernel in virtual time has to be built.
+    on_live = any("live" in word or "linux" in word for word in _values(words, "--on"))
     line = " ".join(words[1:])
     is_long = any(line == each or line.startswith(f"{each} ") for each in LONG)
     return is_long or is_not_ours(words) or (on_live and not live)

@@ -188,15 +188,23 @@ fn two_quick_start_options_are_refused() {
 
 #[test]
 fn reserved_bits_and_urgent_data_are_ignored() {
-    // RFC 9293 §3.1 MUST: reserved bits are ignored. Here bit AE of RFC 9768 and URG.
+    // RFC 9293 §3.1 MUST: reserved bits are ignored. Here the three that RFC 9768 leaves, and URG.
     let plain = packet(V4, None);
     let mut odd = plain.clone();
-    odd[32] |= 0x01;
+    odd[32] |= 0x0e;
     odd[33] |= 0x20;
     odd[39] = 4;
     let (plain, odd) = (parse(&plain).unwrap(), parse_unverified(&odd).unwrap());
     assert_eq!(odd.headers, plain.headers);
     assert_eq!(odd.payload, plain.payload);
+}
+
+#[test]
+fn the_bit_before_the_byte_of_flags_is_that_of_accurate_ecn() {
+    let mut packet = packet(V4, None);
+    let before = parse(&packet).unwrap().headers.flags;
+    packet[32] |= 0x01;
+    assert_eq!(parse_unverified(&packet).unwrap().headers.flags, before | Flags::AE);
 }
 
 #[test]
