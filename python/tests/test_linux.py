@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import re
-import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
