@@ -68,22 +68,16 @@ def test_a_sweep_keeps_its_cells_for_the_kernel(tmp_path: Path) -> None:
 
 
 @in_guest
-def test_pages_and_files_name_the_kernel(
+def test_summaries_and_files_name_the_kernel(
     ackclock: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     kernel = kept.one(None).manifest
     Path("one.json").write_text(json.dumps(path(duration="1 s")), encoding="utf-8")
-    words = f"Linux {kernel.version}, hz {kernel.hz}, in virtual time ({kernel.mode})"
-    for command in (
-        ("run", "one.json", "--on", f"linux:{kernel.version}"),
-        ("report", "one.json", "--on", "linux", "--out", "page"),
-        ("export", "one.json", "files", "--on", "linux"),
-    ):
-        answer = ackclock(*command)
-        assert answer.code == 0, answer.err
-        if command[0] == "run":
-            assert f"{words}." in answer.out
-    assert words in Path("page/index.html").read_text(encoding="utf-8")
+    answer = ackclock("run", "one.json", "--on", f"linux:{kernel.version}")
+    assert answer.code == 0, answer.err
+    assert f"Linux {kernel.version}, hz {kernel.hz}, in virtual time ({kernel.mode})." in answer.out
+    answer = ackclock("export", "one.json", "files", "--on", "linux")
+    assert answer.code == 0, answer.err
     (file,) = Path("files").iterdir()
     assert f"Linux {kernel.key} in virtual time" in file.read_text(encoding="utf-8")
