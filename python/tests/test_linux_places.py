@@ -12,11 +12,8 @@ import pytest
 
 import ackclock as ac
 from ackclock.linux import kept
-from live_support import path
+from live_support import in_guest, path
 from support import Answer
-from test_linux import guest
-
-pytestmark = guest
 
 SHORT: dict[str, Any] = {
     "duration": "2 s",
@@ -25,6 +22,7 @@ SHORT: dict[str, Any] = {
 }
 
 
+@in_guest
 def test_a_comparison_has_a_column_of_each_kernel_and_says_if_they_agree() -> None:
     scenario = ac.Scenario.from_dict(SHORT)
     found, again = (ac.compare(scenario, on="sim,linux", repeat=2) for _ in range(2))
@@ -42,6 +40,7 @@ def test_a_comparison_has_a_column_of_each_kernel_and_says_if_they_agree() -> No
     assert told["live"][0]["linux"]["files"] == kernel.files
 
 
+@in_guest
 def test_a_sweep_keeps_its_cells_for_the_kernel(tmp_path: Path) -> None:
     axes = {"rtt": {"key": "topology.rtt", "values": ["20 ms", "40 ms"]}}
     plan = {"on": "linux", "scenario": SHORT, "axes": axes, "keep": ["flows"]}
@@ -68,22 +67,17 @@ def test_a_sweep_keeps_its_cells_for_the_kernel(tmp_path: Path) -> None:
     assert late.frame["reason"].to_list() == ["the run took longer than 1 s"] * 2
 
 
-def test_pages_and_files_name_the_kernel(
+@in_guest
+def test_summaries_and_files_name_the_kernel(
     ackclock: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     kernel = kept.one(None).manifest
     Path("one.json").write_text(json.dumps(path(duration="1 s")), encoding="utf-8")
-    words = f"Linux {kernel.version}, hz {kernel.hz}, in virtual time ({kernel.mode})"
-    for command in (
-        ("run", "one.json", "--on", f"linux:{kernel.version}"),
-        ("report", "one.json", "--on", "linux", "--out", "page"),
-        ("export", "one.json", "files", "--on", "linux"),
-    ):
-        answer = ackclock(*command)
-        assert answer.code == 0, answer.err
-        if command[0] == "run":
-            assert f"{words}." in answer.out
-    assert words in Path("page/index.html").read_text(encoding="utf-8")
+    answer = ackclock("run", "one.json", "--on", f"linux:{kernel.version}")
+    assert answer.code == 0, answer.err
+    assert f"Linux {kernel.version}, hz {kernel.hz}, in virtual time ({kernel.mode})." in answer.out
+    answer = ackclock("export", "one.json", "files", "--on", "linux")
+    assert answer.code == 0, answer.err
     (file,) = Path("files").iterdir()
     assert f"Linux {kernel.key} in virtual time" in file.read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ import ackclock as ac
 from ackclock.base.places import Place, kernel_words, places
 from ackclock.base.threads import Alive, side_by_side
 from ackclock.linux import building, kept, running
+from ackclock.report.run import _substrate
 from ackclock.runs import identity
 from ackclock.suites.framework.cells import apart, named
 from ackclock.sweeps.places.cluster import _Asked, _id, _run
@@ -176,6 +177,7 @@ def test_the_key_of_a_run_that_is_there_is_of_the_kernel_that_it_had() -> None:
     assert identity.keys_of_run(run) == expected
     assert kernel_words(told) == "Linux 7.2.13, hz 250, in virtual time (seccomp)"
     assert kernel_words({"substrate": "live"}) == kernel_words(None) == ""
+    assert _substrate(run) == "on Linux 7.2.13, hz 250, in virtual time (seccomp)"
 
 
 def test_a_scenario_may_name_the_kernel_which_other_runs_do_not_read() -> None:
@@ -305,4 +307,8 @@ def test_a_signal_ends_what_a_build_or_a_guest_has_started(
         time.sleep(0.02)
     running.send_signal(number)
     assert running.wait() != 0
-    assert not [it for it in Path("/proc").glob("[0-9]*/cwd") if leads_to(it, cache)]
+    # A process that was killed is there until the system has let it run once more.
+    until = time.monotonic() + 60
+    while [it for it in Path("/proc").glob("[0-9]*/cwd") if leads_to(it, cache)]:
+        assert time.monotonic() < until
+        time.sleep(0.02)
