@@ -220,9 +220,9 @@ def table(file: Path) -> None:
                           for side in sides]
                     for key in ("goodput_bps", "again")
                 }  # fmt: skip
-                fine = verdict(*values["goodput_bps"], GOODPUT, 0.0) and verdict(
-                    *values["again"], AGAIN, AGAIN_LEAST
-                )
+                (rates, theirs), (again, again_there) = values["goodput_bps"], values["again"]
+                fine = verdict(rates, theirs, GOODPUT, 0.0)
+                fine = fine and verdict(again, again_there, AGAIN, AGAIN_LEAST)
                 agreed, total = agreed + fine, total + 1
                 cols = [shown(side, 1e-6, 3) for side in values["goodput_bps"]]
                 cols += [shown(side, 1, 1 if cell.random else 0) for side in values["again"]]

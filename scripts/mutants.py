@@ -77,8 +77,9 @@ def notices(mutant: Mutant) -> bool:
         mutant.apply(shadow / mutant.path.relative_to(STUDIES))
         tests = ROOT / "studies" / "tests"
         found = [tests / "test_bounds.py", *sorted(tests.glob(f"test_{study}*.py"))]
+        pytest = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not (live or slow or linux)"]
         run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-qx", "-m", "not (live or slow or linux)", *found],
+            [*pytest, *found],
             cwd=ROOT, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": folder},
         )  # fmt: skip
     return run.returncode == 1
