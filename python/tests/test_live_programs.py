@@ -15,7 +15,16 @@ from typing import Any
 import pytest
 
 import ackclock as ac
-from live_support import PYTHON, in_guest, live, measured_live, path, processes, untimed, with_python
+from live_support import (
+    PYTHON,
+    in_guest,
+    live,
+    measured_live,
+    path,
+    processes,
+    untimed,
+    with_python,
+)
 from support import ROOT, killed_in_the_end
 
 #: A program that asks a web server for a file, and says how much came.
