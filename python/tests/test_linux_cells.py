@@ -32,15 +32,11 @@ SHORT = {
     for cell in CELLS.cells()
     if not cell.random and cell.of in ("laws", "queues", "paths")
 }
-#: Cells of the page docs/validation/linux-cells.md that differ there, too.
-APART = {"every 4th ACK", "ACKs held for 10 ms"}
 
 
 @in_guest
 @pytest.mark.parametrize("name", SHORT)
 def test_the_simulation_agrees_with_the_kernel(name: str) -> None:
-    if name in APART:
-        pytest.skip(f"linux: {name}: differs, see docs/validation/linux-cells.md")
     table = SHORT[name].scenario(kept.one(KERNEL).manifest.hz).to_dict()
     table["duration"] = "4 s"
     scenario = ac.Scenario.from_dict(table)

@@ -108,3 +108,29 @@ fn bulk_transfers_are_those_of_the_kernel() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Linux 7.2.12 in virtual time (docs/validation/linux-cells.md). ACKs in bunches end slow start by loss; `HyStart` then takes
+/// the window of the repair for the threshold. Without that 192 and 172 segments are sent again.
+#[test]
+fn slow_start_is_judged_in_a_repair_as_in_the_kernel() {
+    let ways_back = [
+        (r#""ack_thinning": { "every": 4 }"#, 19.020, 153),
+        (r#""aggregation": { "kind": "hold", "time": "10 ms" }"#, 18.948, 136),
+    ];
+    for (way_back, goodput_mbps, retransmitted) in ways_back {
+        let text = format!(
+            r#"{{
+                "duration": "10 s",
+                "topology": {{
+                    "kind": "path", "rate": "20 Mbit/s", "rtt": "40 ms", "reverse": {{ {way_back} }}
+                }},
+                "flow": [{{ "name": "bulk", "variant": "cubic", "profile": "linux" }}]
+            }}"#
+        );
+        let run = simulate(&Scenario::from_json(&text).unwrap()).unwrap();
+        let flow = &run.flows[0];
+        let apart = flow.segments_retransmitted.abs_diff(retransmitted);
+        assert!((flow.goodput_bps / 1e6 / goodput_mbps - 1.0).abs() < 0.005, "{way_back}");
+        assert!(apart <= 5, "{way_back}: {} sent again", flow.segments_retransmitted);
+    }
+}

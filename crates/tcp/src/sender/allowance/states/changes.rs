@@ -1,6 +1,8 @@
 //! The changes of state, and their consequences.
 
-use ackclock_laws::event::{CaState, RecoveryEnd, Signal, SlowStartStep, StateChange};
+use ackclock_laws::event::{
+    CaState, Proposal, RecoveryEnd, Signal, SlowStartStep, StateChange, Why,
+};
 use ackclock_laws::start::Start;
 use ackclock_units::Bytes;
 
@@ -42,7 +44,7 @@ impl Allowance {
             let counted = view.flight.recovery().newly_delivered().unwrap_or(taken.newly_acked);
             self.report_marks(view.flight, counted, echoed);
         }
-        if taken.rtt.is_some() && self.growth.in_slow_start() && self.start.follows_samples() {
+        if taken.rtt.is_some() && self.start.follows_samples() {
             self.judge_slow_start(view, taken);
         }
         if echoed {
@@ -242,19 +244,37 @@ impl Allowance {
         self.start.on_timeout(view.now, view.flight.max());
     }
 
-    /// Slow start follows the delay on every sample, before anything else comes of the ACK: `cubictcp_acked`.
+    /// Slow start follows the delay on every sample, before anything else comes of the ACK: `cubictcp_acked`. In a reduction
+    /// the window is the one that comes down, and below the threshold slow start is judged by it, too.
     fn judge_slow_start(&mut self, view: View<'_>, taken: &Taken) {
+        let reduces =
+            self.states.linux && matches!(self.states.state, CaState::Cwr | CaState::Recovery);
+        let (own, ssthresh) = (self.growth.cwnd(), self.growth.ssthresh());
+        let cwnd = if reduces { view.flight.recovery().window(own).min(own) } else { own };
+        let judges = if reduces {
+            ssthresh.is_some_and(|ssthresh| cwnd < ssthresh)
+        } else {
+            self.growth.in_slow_start()
+        };
+        if !judges {
+            return;
+        }
         let mut ack = self.ack_event(view, taken);
         let delays = self.growth.delays(view.now);
         if !delays.trusted {
             ack.rtt = None;
         }
-        let (cwnd, ssthresh) = (self.growth.cwnd(), self.growth.ssthresh());
-        if self.start.on_sample(&ack, delays.least, cwnd, ssthresh) {
-            let step = SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) };
-            self.growth.on_ack(&ack, Some(step));
-            self.avoidance_from = Some(view.flight.nxt());
+        if !self.start.on_sample(&ack, delays.least, cwnd, ssthresh) {
+            return;
         }
+        if reduces {
+            let (cwnd, ssthresh) = (Some(cwnd), Some(cwnd));
+            self.growth.rebase(&Proposal { cwnd, ssthresh, mss: view.mss(), why: Why::Jump });
+            return;
+        }
+        let step = SlowStartStep { exit: true, ..SlowStartStep::grow(Bytes::ZERO) };
+        self.growth.on_ack(&ack, Some(step));
+        self.avoidance_from = Some(view.flight.nxt());
     }
 }
 
