@@ -179,6 +179,7 @@ def test_arrivals_follow_their_pattern() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.live
 def test_a_file_comes_at_its_times(tmp_path: Path) -> None:
     (tmp_path / "film").write_bytes(bytes(3_000))
     video = ac.Video(pictures=(1000,) * 3, picture_rate=10.0, buffer="1 kB")
