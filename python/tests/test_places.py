@@ -149,7 +149,7 @@ def test_the_key_of_a_run_knows_the_kernel_its_ticks_its_mode_and_its_bytes() ->
     put(manifest("6.12.117", mode="ptrace"))
     keys = {key(on) for on in ("sim", "live", "linux", "linux:7.2-hz1000", "linux:6.12")}
     assert len(keys) == 5
-    # The same kernel by other words.
+    # Three words name the same kernel.
     assert key("linux") == key("linux:7.2") == key("linux:7.2, hz 250")
     assert key("linux") == key(f"linux:{manifest().key}")
     # Another compiler leaves other bytes of the same key.
@@ -189,7 +189,7 @@ def test_a_scenario_may_name_the_kernel_which_other_runs_do_not_read() -> None:
     old = put(manifest("6.12.117", mode="ptrace")).manifest
     # The name is no part of the key; the kernel that it means is.
     assert key("linux", named_text) == key("linux:6.12") != key("linux")
-    # What the command says goes before.
+    # The command decides where the file names another.
     assert key("linux:7.2", named_text) == key("linux")
     assert identity.settled("linux", named_text).key == old.key
     assert identity.settled("linux:7.2", named_text).key == manifest().key

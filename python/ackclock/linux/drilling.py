@@ -73,7 +73,7 @@ def _part(
 ) -> str:
     """Return the outcomes of some scripts as a part of the core's."""
     first, end = part
-    # Of scripts before the part the guest needs the names, for those of captures.
+    # Captures are numbered by the names of the scripts before the part.
     told = [(name, "") for name, _ in scripts[:first]] + list(scripts[first:end])
     options = {"scripts": told, "how": how, "elsewhere": first, "pcap": pcap is not None}
     job = calling.Job("drill", options, lasts_s=_LASTS_S)

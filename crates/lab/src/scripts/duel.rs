@@ -96,7 +96,7 @@ const LATE: Duration = Duration::from_millis(5);
 pub fn duel(plan: &DuelPlan, cancelled: &(impl Fn() -> bool + Sync)) -> Result<Dueled, SweepError> {
     let mut cases = if plan.grid { grid() } else { Vec::new() };
     cases.extend((0..plan.random).map(|number| random(plan.seed, number)));
-    // Of two kernels nothing is known.
+    // Differences that are meant are those of our end point, and none of two kernels.
     let meant = if plan.elsewhere.len() > 1 { Ok(Meant::default()) } else { Meant::read() };
     let meant = meant.map_err(SweepError::Internal)?;
     let ring = Ring::new(plan, cancelled)?;
