@@ -118,6 +118,8 @@ class Page:
     """The kind of the report, above its title."""
     readings: Mapping[str, str] = field(default_factory=dict[str, str])
     """The runs in which a claim holds under the best single reading, by the claim's id."""
+    linux: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The verdicts of Linux in virtual time, by the claim's id."""
 
 
 SYMBOLS = {"reproduced": "✓", "not reproduced": "✗", "under-specified": "≈"}

@@ -23,6 +23,7 @@ FIGURES = {
     "senders": "Reno and NewReno in place of Tahoe",
     "bursts": "Bursts of slow start against the recursion",
     "inference": "The exogenous rate inferred",
+    "linux": "On Linux in virtual time: tables 1 to 3",
 }
 
 

@@ -9,6 +9,7 @@ from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
 from ackclock_studies.altman1997 import STUDY, figures, figures_beyond
 from ackclock_studies.altman1997.analysis import Results, analyse
+from ackclock_studies.altman1997.linux import LINUX
 from ackclock_studies.altman1997.page import build
 from ackclock_studies.altman1997.predicates import CLAIMS
 from ackclock_studies.altman1997.runs import parts
@@ -123,6 +124,7 @@ DEFINITION = Definition(
     claims=CLAIMS,
     figures=FIGURES,
     build=build,
+    linux=LINUX,
     code=("runs.py", "runs_bursts.py", "scenarios.py", "published.py", "published.csv"),
 )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar, cast
 
 import polars as pl
@@ -86,9 +88,29 @@ def simulate(
 ) -> Tables:
     """Run scenarios and check that every queue and link of every run conserves its packets."""
     runs = cast("Sequence[ac.Scenario]", scenarios)
-    tables = Tables(ac.simulate_many(runs, threads=threads, progress=progress).to_polars())
+    bench = _BENCH.get()
+    if bench is not None:
+        tables = bench(runs, threads, progress)
+    else:
+        tables = Tables(ac.simulate_many(runs, threads=threads, progress=progress).to_polars())
     check_conservation(tables.links)
     return tables
+
+
+Bench = Callable[[Sequence[ac.Scenario], int | None, Callable[[int], None] | None], Tables]
+"""Another place of a study's runs: their tables, with the columns of a simulation."""
+
+_BENCH: ContextVar[Bench | None] = ContextVar("bench", default=None)
+
+
+@contextmanager
+def on_bench(bench: Bench | None) -> Generator[None]:
+    """Have :func:`simulate` run scenarios elsewhere, for as long as it lasts."""
+    token = _BENCH.set(bench)
+    try:
+        yield
+    finally:
+        _BENCH.reset(token)
 
 
 class Setting(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from ackclock.base.writing import Folder
     from ackclock.report.page import Page
+    from ackclock.studies.framework.linux import OnLinux
     from ackclock.studies.framework.live import Live
     from ackclock.studies.framework.page import PageContext
     from ackclock.studies.framework.parts import Part
@@ -105,6 +106,8 @@ class Definition(Generic[P, T]):
     then: Callable[[P, Mapping[str, pl.DataFrame], int | None], list[Part]] = _nothing
     live: Live | None = None
     """What it runs on real packets, as its figure ``live``; no part of the study's own run."""
+    linux: OnLinux[P, T] | None = None
+    """What it runs on Linux in virtual time, as its figure ``linux``."""
 
     @property
     def key(self) -> str:
@@ -143,6 +146,7 @@ class Definition(Generic[P, T]):
         from ackclock.plots.style import rendered  # noqa: PLC0415
         from ackclock.report import render  # noqa: PLC0415 - slow imports
         from ackclock.report.figures import stage_data, stage_files  # noqa: PLC0415
+        from ackclock.studies.framework.linux import verdicts_in  # noqa: PLC0415 - leads back here
         from ackclock.studies.framework.page import PageContext, cited  # noqa: PLC0415
         from ackclock.studies.framework.parts import (  # noqa: PLC0415
             Ledger,
@@ -155,6 +159,14 @@ class Definition(Generic[P, T]):
         quick = plan.quick
         if self.live is not None and figure == LIVE:
             self.live.measure(self.study, out, quick=quick, console=console)
+            return []
+        if self.linux is not None and figure == LINUX:
+            from ackclock.studies.framework import linux  # noqa: PLC0415 - it leads back here
+
+            linux.measure(
+                self.linux, self.study, self.claims, self.analyse, out, folder,
+                quick=quick, threads=threads, console=console,
+            )  # fmt: skip
             return []
         metadata = {"study": self.key, "core": ac.__version__, "quick": "yes" if quick else "no"}
         wanted = None if figure is None else self.figures[figure].parts
@@ -195,6 +207,8 @@ class Definition(Generic[P, T]):
             page = cited(page, self.study, runs, quick=plan.quick)
             if self.live is not None:
                 page = self.live.added(page, self.study, out, quick=quick)
+            if self.linux is not None:
+                page = replace(page, linux=verdicts_in(out))
             for key, made in context.rendered.items():
                 stage_files(folder, key, made, self.figures[key].code(self.study.package))
             folder.stage("index.html", render(page))
@@ -204,6 +218,9 @@ class Definition(Generic[P, T]):
 
 LIVE = "live"
 """The figure that is made on real packets."""
+
+LINUX = "linux"
+"""The figure that is made on Linux in virtual time."""
 
 
 def _is_needed(part: str, names: tuple[str, ...]) -> bool:
