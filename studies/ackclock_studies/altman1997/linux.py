@@ -113,8 +113,10 @@ LINUX = OnLinux(
     caption="Throughput and round trip of the cases of Tables 1 to 3: the published simulation, "
     "the closed form, the study’s Tahoe, a simulated Tahoe with Linux’s recovery, and Linux.",
     also=(
-        "Linux’s recovery does not go back N: Tahoe’s window is one segment after a loss, and "
-        "what the scoreboard calls lost is sent again, not all that was sent since. The simulated "
-        "sender with that recovery says how much of a difference it makes.",
+        (
+            "Linux’s recovery does not go back N: Tahoe’s window is one segment after a loss, and "
+            "what the scoreboard calls lost is sent again, not all that was sent since. The "
+            "simulated sender with that recovery says how much of a difference it makes."
+        ),
     ),
 )

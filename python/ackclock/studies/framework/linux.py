@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
@@ -99,6 +99,10 @@ class Compared:
         return cls(at, agree, len(both))
 
 
+def _nothing(_: object) -> dict[str, Any]:
+    return {}
+
+
 def _numbers(part: PartResult) -> list[tuple[Observation, bool]]:
     return list(zip(part.observations, part.passed, strict=True))
 
@@ -115,13 +119,7 @@ class Statement:
     @classmethod
     def of(cls, claim: Claim[T], results: Mapping[str, T]) -> Statement:
         """Judge a claim at each place by its predicates, under the study's own reading alone."""
-        bare = replace(
-            claim,
-            published=lambda _: {},
-            measured=lambda _: {},
-            explain=lambda _results, _parts: "",
-            alternatives={},
-        )
+        bare = Claim(claim.id, claim.statement, claim.predicates, _nothing, _nothing)
         at = {place: bare.judge(found) for place, found in results.items()}
         tests = [
             Compared.of(dict(zip(at, parts, strict=True)))
@@ -277,7 +275,9 @@ def _guests(
 
 
 def _guest(scenario: ac.Scenario, kernel: str, alive: Alive) -> dict[str, pl.DataFrame]:
-    run = ac.run_linux(scenario, linux=kernel, progress=alive)
+    from ackclock.linux.running import run_linux  # noqa: PLC0415 - slow imports
+
+    run = run_linux(scenario, linux=kernel, progress=alive)
     report = run.live or {}
     if not report.get("valid"):
         msg = f"{scenario.title or KEY}: no measurement: {'; '.join(report.get('doubts', ()))}"
