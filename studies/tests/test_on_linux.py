@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -29,7 +30,7 @@ from ackclock.studies.framework.study import LINUX, Definition
 
 STUDIES_ON_LINUX = ("altman1997", "scharf2008")
 
-Values = Mapping[str, float]
+Values = dict[str, Any]
 
 FAR = Predicate[Values](
     "far", "nothing is far", "distance", "<=", 0.07,
@@ -93,9 +94,12 @@ def test_runs_on_a_bench_are_held_to_conservation() -> None:
     broken = whole.with_frames(
         links=whole.links.with_columns(pl.col("dropped_packets") + 1, pl.col("measure"))
     )
-    with on_bench(lambda *_: whole):
+    with on_bench(lambda _runs, _threads, _progress: whole):
         assert simulate([], None) is whole
-    with on_bench(lambda *_: broken), pytest.raises(BrokenRunError, match="offered packets"):
+    with (
+        on_bench(lambda _runs, _threads, _progress: broken),
+        pytest.raises(BrokenRunError, match="offered packets"),
+    ):
         simulate([], None)
     # Behind it runs are simulated again.
     assert simulate([SHORT], None).flows.height == whole.flows.height
@@ -110,7 +114,7 @@ def test_a_report_without_the_part_has_no_verdicts(tmp_path: Path) -> None:
     assert verdicts_in(tmp_path) == {"claim": "not reproduced"}
 
 
-def part_of(key: str) -> tuple[Definition, OnLinux]:
+def part_of(key: str) -> tuple[Definition[Any, Any], OnLinux[Any, Any]]:
     """Return a study's definition and its part on Linux."""
     definition = loaded(key, f"{STUDIES.get(key).package}.study:DEFINITION")
     assert definition.linux is not None

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Generic
 import polars as pl
 
 import ackclock as ac
-from ackclock.base.claims import Claim, ClaimResult, Observation, PartResult
+from ackclock.base.claims import Claim, ClaimResult, Observation, PartResult, R
 from ackclock.base.errors import UnfinishedError
+from ackclock.base.places import LINUX, Place
 from ackclock.base.threads import Alive, side_by_side
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, pill
 from ackclock.runs import identity
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from ackclock.base.claims import Study
     from ackclock.base.writing import Folder
-    from ackclock.linux.kept import Kept
     from ackclock.report.figures import FigureCode
 
 OWN, ALIKE, REAL = "simulated", "simulated as Linux", "on Linux"
@@ -117,7 +117,7 @@ class Statement:
     tests: Sequence[Compared] = field(default_factory=tuple)
 
     @classmethod
-    def of(cls, claim: Claim[T], results: Mapping[str, T]) -> Statement:
+    def of(cls, claim: Claim[R], results: Mapping[str, R]) -> Statement:
         """Judge a claim at each place by its predicates, under the study's own reading alone."""
         bare = Claim(claim.id, claim.statement, claim.predicates, _nothing, _nothing)
         at = {place: bare.judge(found) for place, found in results.items()}
@@ -206,19 +206,19 @@ def measure(
     BadInput
         There is no kernel in virtual time, or it does not take a scenario.
     """
-    from ackclock.linux import calling, kept  # noqa: PLC0415 - slow imports
-    from ackclock.plots.style import rendered  # noqa: PLC0415
+    from ackclock.plots.style import rendered  # noqa: PLC0415 - slow imports
     from ackclock.report import render  # noqa: PLC0415
     from ackclock.report.figures import stage_data, stage_files  # noqa: PLC0415
 
-    kernel = calling.kernel_of(None)
+    kernel = identity.kernel_at(Place(LINUX))
+    guest = Place(LINUX, key=kernel["key"])
     plan = on.plan(quick)
     parts = on.parts(plan, threads)
     code = digest(identity.rules_id(), *identity.own_sources([on.file]))
     benches: dict[str, tuple[Bench | None, str]] = {
         OWN: (None, ""),
         ALIKE: (partial(_simulated, on.asked), ""),
-        REAL: (partial(_guests, on.asked, kernel), kept.decided(kernel.about())),
+        REAL: (partial(_guests, on.asked, guest), identity.place_id(guest)),
     }
     results: dict[str, T] = {}
     for place, (bench, decided) in benches.items():
@@ -240,7 +240,7 @@ def measure(
     folder.stage(f"{KEY}.html", render(page))
     told = {
         "study": study.key,
-        "kernel": kernel.manifest.key,
+        "kernel": kernel["key"],
         "quick": quick,
         "statements": [statement.as_json() for statement in statements],
         "not asked": dict(on.not_asked),
@@ -259,13 +259,13 @@ def _simulated(
 
 def _guests(
     asked: Asked,
-    kernel: Kept,
+    place: Place,
     scenarios: Sequence[ac.Scenario],
     threads: int | None,
     progress: Advance | None,
 ) -> Tables:
     frames: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
-    calls = [partial(_guest, asked(each), kernel.manifest.key) for each in scenarios]
+    calls = [partial(_guest, asked(each), place) for each in scenarios]
     for cell, tables in enumerate(side_by_side(calls, threads)):
         for name, frame in tables.items():
             frames[name].append(frame.select(pl.lit(cell, pl.Int64).alias("cell"), pl.all()))
@@ -274,10 +274,8 @@ def _guests(
     return Tables({name: pl.concat(found) for name, found in frames.items()})
 
 
-def _guest(scenario: ac.Scenario, kernel: str, alive: Alive) -> dict[str, pl.DataFrame]:
-    from ackclock.linux.running import run_linux  # noqa: PLC0415 - slow imports
-
-    run = run_linux(scenario, linux=kernel, progress=alive)
+def _guest(scenario: ac.Scenario, place: Place, alive: Alive) -> dict[str, pl.DataFrame]:
+    run = ac.run(scenario, on=place, progress=alive)
     report = run.live or {}
     if not report.get("valid"):
         msg = f"{scenario.title or KEY}: no measurement: {'; '.join(report.get('doubts', ()))}"
@@ -303,7 +301,7 @@ def _page(
     on: OnLinux[P, T],
     study: Study,
     statements: Sequence[Statement],
-    kernel: Kept,
+    kernel: Mapping[str, Any],
     svg: str,
     code: FigureCode,
     *,
@@ -326,7 +324,7 @@ def _page(
         kicker="a published study, judged by a kernel",
         lead=(
             Prose(
-                f"Linux {kernel.manifest.version} in virtual time was asked "
+                f"Linux {kernel['version']} in virtual time was asked "
                 f"<strong>{len(statements)}</strong> of the paper’s statements, over the study’s "
                 "own paths, with its applications and its tests. "
                 f"<strong>{same}</strong> have the verdict of the simulation. Of {numbers} numbers "
@@ -344,7 +342,7 @@ def _page(
         footer=(
             Prose(
                 f"Made by Ackclock {ac.__version__} with <code>{command}</code> on "
-                f"<code>{kernel.manifest.key}</code>. The same kernel and version give the same "
+                f"<code>{kernel['key']}</code>. The same kernel and version give the same "
                 f"bytes; what the runs cost is in <code>data/cost-{REAL.replace(' ', '-')}.parquet"
                 "</code> alone."
             ),
