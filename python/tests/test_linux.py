@@ -606,3 +606,36 @@ def test_a_receiver_in_a_guest_acknowledges_as_often_as_a_simulated_one() -> Non
         for run in (ac.run(scenario), ac.run(scenario, on="linux"))
     ]
     assert acks[1] == pytest.approx(acks[0], rel=0.1)
+
+
+def test_a_guest_has_memory_for_what_receivers_may_hold() -> None:
+    def memory(*tcp: dict[str, Any], count: int = 1) -> str:
+        return running.memory_of({"flow": [{"tcp": each, "count": count} for each in tcp]})
+
+    # Twice 128 MiB are one step of 256 MiB, which the usual memory has room for.
+    assert memory({}, {"receive_window": "128 MiB"}) == booting.Boot.memory == "512M"
+    # 2 * 256e6 / 2^28 = 1.9 steps, beside the usual two.
+    assert memory({"receive_window": "256 MB"}) == "1024M"
+    assert memory({"receive_autotune": {"initial": "128 KiB", "most": "256 MB"}}) == "1024M"
+    assert memory({"receive_window": "96 MiB"}, count=4) == "1280M"
+    assert memory({"receive_window": "256 MB"}, count=99) == "4608M"
+
+
+@in_guest
+def test_a_receiver_in_a_guest_holds_what_its_window_allows() -> None:
+    """A kernel drops what has arrived, beyond a tenth of its memory: 48 MiB of 512.
+
+    A player whose film of 100 s was sent in 6 s reads 20 of 120 MB in that time.
+    """
+    film = ac.Video(size="120 MB", length="100 s", buffer="4 MB")
+    scenario = ac.Scenario(
+        ac.Path("160 Mbit/s", "4 ms", buffer="2 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux", app=film,
+                 tcp=ac.Tcp(mss="8960 B", receive_window="256 MB"))],
+        duration="8 s",
+    )  # fmt: skip
+    run = ac.run(scenario, on="linux")
+    (row,) = (row for row in run.rows("flows") if row["measure"] == "run")
+    assert row["timeouts"] == 0
+    # 120 MB at 160 Mbit/s less 0.6 % of headers.
+    assert row["completed_s"] == pytest.approx(6.0, abs=0.3)

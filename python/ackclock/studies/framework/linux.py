@@ -68,8 +68,8 @@ class OnLinux(Generic[P, T]):
     table: Callable[[Mapping[str, T]], pl.DataFrame]
     draw: Callable[[pl.DataFrame], Figure]
     caption: str
-    also: Sequence[str] = ()
-    """Sentences of the page, as HTML."""
+    also: Sequence[str | Callable[[pl.DataFrame], str]] = ()
+    """Sentences of the page, as HTML, or what makes them of the figure's rows."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,8 @@ def measure(
     made = rendered(on.draw(rows), KEY, title="Three ways", description=on.caption)
     code_of = _code(study, on)
     stage_files(folder, KEY, made, code_of, within="")
-    page = _page(on, study, statements, kernel, made.page, code_of, quick=quick)
+    also = [each if isinstance(each, str) else each(rows) for each in on.also]
+    page = _page(on, study, statements, kernel, made.page, code_of, also, quick=quick)
     folder.stage(f"{KEY}.html", render(page))
     told = {
         "study": study.key,
@@ -304,6 +305,7 @@ def _page(
     kernel: Mapping[str, Any],
     svg: str,
     code: FigureCode,
+    also: Sequence[str],
     *,
     quick: bool,
 ) -> Page:
@@ -331,7 +333,7 @@ def _page(
                 f"behind them, {agree} are on the same side of their bound as the simulated "
                 "sender’s with Linux’s habits, or as near to it as the bound is wide."
             ),
-            *(Prose(text) for text in on.also),
+            *map(Prose, also),
         ),
         summary=(),
         sections=(
