@@ -639,3 +639,20 @@ def test_a_receiver_in_a_guest_holds_what_its_window_allows() -> None:
     assert row["timeouts"] == 0
     # 120 MB at 160 Mbit/s less 0.6 % of headers.
     assert row["completed_s"] == pytest.approx(6.0, abs=0.3)
+
+
+@in_guest
+def test_a_packet_at_the_beginning_of_a_run_is_offered_in_it() -> None:
+    scenario = ac.Scenario(
+        ac.Path("20 Mbit/s", "40 ms", buffer="1 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux", start="0.5 s")],
+        duration="1 s",
+        cross_traffic=[
+            ac.CrossTraffic("bottleneck", "10 packet/s", "500 B", kind="periodic", phase=0.0)
+        ],
+    )
+    run = ac.run(scenario, on="linux")
+    (row,) = run.sources.to_polars().rows(named=True)
+    # At 0, 0.1 ... 0.9 s, and perhaps at the end.
+    assert row["offered_packets"] in (10, 11)
+    assert row["delivered_packets"] <= row["offered_packets"]
