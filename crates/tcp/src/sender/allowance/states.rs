@@ -33,8 +33,6 @@ pub struct States {
     linux: bool,
     /// True if the growth law is told of each.
     told: bool,
-    /// True if its window grows in a repair.
-    grows: bool,
 }
 
 /// The beginning of CWR.
@@ -55,13 +53,11 @@ impl States {
             comes_down: false,
             linux: rule == Rule::Linux,
             told: false,
-            grows: false,
         }
     }
 
     pub(super) fn tell(&mut self, law: &Law) {
         self.told = self.linux && law.wants().heeds_states;
-        self.grows = law.wants().grows_in_repair;
     }
 
     pub(super) const fn state(&self) -> CaState {

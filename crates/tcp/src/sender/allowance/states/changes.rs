@@ -56,10 +56,12 @@ impl Allowance {
         let mut grows = true;
         let mut restarts = true;
         match taken.outcome {
-            Outcome::None => grows = !view.flight.recovery().in_recovery() || self.states.grows,
+            Outcome::None => {
+                grows = !view.flight.recovery().in_recovery() || self.grows_in_repair();
+            }
             Outcome::Repaired { at_most } => self.on_repaired(view, at_most, stats),
             Outcome::PartlyRepaired { restart_timer } => {
-                (grows, restarts) = (self.states.grows, restart_timer);
+                (grows, restarts) = (self.grows_in_repair(), restart_timer);
             }
             Outcome::LossFound => {
                 grows = false;
@@ -87,8 +89,8 @@ impl Allowance {
             self.enter_cwr(view, true, stats);
         }
         // tcp_may_raise_cwnd.
-        let on_sack = view.flight.recovery().grows_on_sack() && !self.states.grows;
-        let forward = taken.newly_acked > Bytes::ZERO || on_sack;
+        let on_sack = || view.flight.recovery().grows_on_sack() && !self.grows_in_repair();
+        let forward = taken.newly_acked > Bytes::ZERO || on_sack();
         if grows && forward && self.states.state != CaState::Cwr {
             self.grow(view, taken);
             if self.hears_acks() {
@@ -96,6 +98,10 @@ impl Allowance {
             }
         }
         restarts
+    }
+
+    fn grows_in_repair(&self) -> bool {
+        self.growth.wants().grows_in_repair
     }
 
     /// The end of CWR and of Loss, of a Recovery on which another one follows, and the change between Open and Disorder.
