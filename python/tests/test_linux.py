@@ -656,3 +656,33 @@ def test_a_packet_at_the_beginning_of_a_run_is_offered_in_it() -> None:
     # At 0, 0.1 ... 0.9 s, and perhaps at the end.
     assert row["offered_packets"] in (10, 11)
     assert row["delivered_packets"] <= row["offered_packets"]
+
+
+def test_the_least_timeout_of_a_scenario_is_the_kernels() -> None:
+    """A route's ``rto_min`` counts if it is locked alone: without, the timeout was 0.24 s."""
+    scenario = ac.Scenario(
+        ac.Path("5 Mbit/s", "40 ms", buffer="1 BDP"),
+        [ac.Flow("reno", name="a", profile="linux", tcp=ac.Tcp(min_rto="1 s"))],
+        duration="3 s",
+    )
+    (row,) = (row for row in ac.run(scenario, on="linux").rows("flows") if row["measure"] == "run")
+    # The smoothed round trip and what it varies, or a second if that is more.
+    assert row["rto_mean_s"] - row["srtt_mean_s"] == pytest.approx(1.0, abs=0.01)
+
+
+@in_guest
+def test_a_window_in_a_guest_stays_as_large_as_asked_and_acks_come_for_pairs() -> None:
+    """The first full segment has the kernel set a larger bound, and a window that grows is told.
+
+    Then 1,578 ACKs answered 1,677 segments; now 799 answer 1,803, and 798 do in the simulation.
+    """
+    scenario = ac.Scenario(
+        ac.Path("10 Mbit/s", "40 ms", buffer="8 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux", tcp=ac.Tcp(receive_window="16 MB"))],
+        duration="2 s",
+    )
+    acks = [
+        next(row["offered_packets"] for row in run.rows("links") if row["direction"] == "reverse")
+        for run in (ac.run(scenario), ac.run(scenario, on="linux"))
+    ]
+    assert acks[1] == pytest.approx(acks[0], rel=0.05)

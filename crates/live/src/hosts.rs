@@ -125,7 +125,8 @@ impl KernelConnection {
             .map(|namespace| namespace.within(|| sys::listen(passive.0, passive.1, prepare)))
             .transpose()?;
         let end = |namespace: Option<&NetNs>| {
-            namespace.map(|_| KernelEnd::new(settings.payload, settings.packet))
+            namespace
+                .map(|_| KernelEnd::new(settings.payload, settings.packet, settings.window_clamp))
         };
         let ends = namespaces.map(end);
         let [first, second] = apps;

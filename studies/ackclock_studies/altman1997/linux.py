@@ -137,6 +137,7 @@ LINUX = OnLinux(
     draw=draw,
     caption="Throughput and round trip of the cases of Tables 1 to 3: the published simulation, "
     "the closed form, the study’s Tahoe, a simulated Tahoe with Linux’s recovery, and Linux.",
+    closed=("altman-t1/analytic-thp", "altman-t1/analytic-rtt", "altman-t1b/criterion"),
     also=(
         (
             "Linux’s recovery does not go back N: Tahoe’s window is one segment after a loss, and "
