@@ -658,6 +658,7 @@ def test_a_packet_at_the_beginning_of_a_run_is_offered_in_it() -> None:
     assert row["delivered_packets"] <= row["offered_packets"]
 
 
+@in_guest
 def test_the_least_timeout_of_a_scenario_is_the_kernels() -> None:
     """A route's ``rto_min`` counts if it is locked alone: without, the timeout was 0.24 s."""
     scenario = ac.Scenario(
