@@ -213,6 +213,31 @@ def _lost_syn_ack(variant: str) -> dict[str, Any]:
 @needed
 @untimed
 @live
+def test_a_law_that_paces_heeds_the_rate_that_an_application_sets() -> None:
+    """A film of 5.33 Mbit/s whose server sends at 1.25 times what is needed, on 20 Mbit/s.
+
+    6.2 MB come in the simulation; 14.3 MB came where the law set its own rate alone.
+    """
+    film = ac.Video(size="40 MB", length="60 s", pace=1.25)
+    scenario = ac.Scenario(
+        ac.Path("20 Mbit/s", "20 ms", buffer="1 BDP"),
+        [
+            ac.Flow(
+                "playout", name="a", profile="linux", app=film, tcp=ac.Tcp(receive_window="64 MB")
+            )
+        ],
+        duration="6 s",
+    )
+    simulated, lived = (
+        run.rows("flows")[0]["delivered_bytes"]
+        for run in (ac.run(scenario), ac.run(scenario, on="live"))
+    )
+    assert lived == pytest.approx(simulated, rel=0.25)
+
+
+@needed
+@untimed
+@live
 def test_a_run_that_needs_no_law_of_ours_loads_none() -> None:
     run = ac.run_live(ac.Scenario.from_dict(path(duration="1 s")))
     assert run.live is not None

@@ -21,6 +21,7 @@ FIGURES = {
     "trade": "Rate against drops: every rule, Reno and CUBIC",
     "video": "Video over HTTP: four-second segments",
     "live": "On real packets: the kernel's restart, on and off",
+    "linux": "On Linux in virtual time: figures 1 and 3 to 11, and table 3",
 }
 
 STUDY = listed(

@@ -9,6 +9,7 @@ from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
 from ackclock_studies.biswas2010 import STUDY, figures
 from ackclock_studies.biswas2010.analysis import Results, analyse
+from ackclock_studies.biswas2010.linux import LINUX
 from ackclock_studies.biswas2010.live import LIVE
 from ackclock_studies.biswas2010.page import build
 from ackclock_studies.biswas2010.predicates import CLAIMS
@@ -94,6 +95,7 @@ DEFINITION = Definition(
     figures=FIGURES,
     build=build,
     live=LIVE,
+    linux=LINUX,
 )
 
 reproduce = DEFINITION.reproduce
