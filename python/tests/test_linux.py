@@ -606,3 +606,84 @@ def test_a_receiver_in_a_guest_acknowledges_as_often_as_a_simulated_one() -> Non
         for run in (ac.run(scenario), ac.run(scenario, on="linux"))
     ]
     assert acks[1] == pytest.approx(acks[0], rel=0.1)
+
+
+def test_a_guest_has_memory_for_what_receivers_may_hold() -> None:
+    def memory(*tcp: dict[str, Any], count: int = 1) -> str:
+        return running.memory_of({"flow": [{"tcp": each, "count": count} for each in tcp]})
+
+    # Twice 128 MiB are one step of 256 MiB, which the usual memory has room for.
+    assert memory({}, {"receive_window": "128 MiB"}) == booting.Boot.memory == "512M"
+    # 2 * 256e6 / 2^28 = 1.9 steps, beside the usual two.
+    assert memory({"receive_window": "256 MB"}) == "1024M"
+    assert memory({"receive_autotune": {"initial": "128 KiB", "most": "256 MB"}}) == "1024M"
+    assert memory({"receive_window": "96 MiB"}, count=4) == "1280M"
+    assert memory({"receive_window": "256 MB"}, count=99) == "4608M"
+
+
+@in_guest
+def test_a_receiver_in_a_guest_holds_what_its_window_allows() -> None:
+    """A kernel drops what has arrived, beyond a tenth of its memory: 48 MiB of 512.
+
+    A player whose film of 100 s was sent in 6 s reads 20 of 120 MB in that time.
+    """
+    film = ac.Video(size="120 MB", length="100 s", buffer="4 MB")
+    scenario = ac.Scenario(
+        ac.Path("160 Mbit/s", "4 ms", buffer="2 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux", app=film,
+                 tcp=ac.Tcp(mss="8960 B", receive_window="256 MB"))],
+        duration="8 s",
+    )  # fmt: skip
+    run = ac.run(scenario, on="linux")
+    (row,) = (row for row in run.rows("flows") if row["measure"] == "run")
+    assert row["timeouts"] == 0
+    # 120 MB at 160 Mbit/s less 0.6 % of headers.
+    assert row["completed_s"] == pytest.approx(6.0, abs=0.3)
+
+
+@in_guest
+def test_a_packet_at_the_beginning_of_a_run_is_offered_in_it() -> None:
+    scenario = ac.Scenario(
+        ac.Path("20 Mbit/s", "40 ms", buffer="1 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux", start="0.5 s")],
+        duration="1 s",
+        cross_traffic=[
+            ac.CrossTraffic("bottleneck", "10 packet/s", "500 B", kind="periodic", phase=0.0)
+        ],
+    )
+    run = ac.run(scenario, on="linux")
+    (row,) = run.sources.to_polars().rows(named=True)
+    # At 0, 0.1 ... 0.9 s, and perhaps at the end.
+    assert row["offered_packets"] in (10, 11)
+    assert row["delivered_packets"] <= row["offered_packets"]
+
+
+@in_guest
+def test_the_least_timeout_of_a_scenario_is_the_kernels() -> None:
+    """A route's ``rto_min`` counts if it is locked alone: without, the timeout was 0.24 s."""
+    scenario = ac.Scenario(
+        ac.Path("5 Mbit/s", "40 ms", buffer="1 BDP"),
+        [ac.Flow("reno", name="a", profile="linux", tcp=ac.Tcp(min_rto="1 s"))],
+        duration="3 s",
+    )
+    (row,) = (row for row in ac.run(scenario, on="linux").rows("flows") if row["measure"] == "run")
+    # The smoothed round trip and what it varies, or a second if that is more.
+    assert row["rto_mean_s"] - row["srtt_mean_s"] == pytest.approx(1.0, abs=0.01)
+
+
+@in_guest
+def test_a_window_in_a_guest_stays_as_large_as_asked_and_acks_come_for_pairs() -> None:
+    """The first full segment has the kernel set a larger bound, and a window that grows is told.
+
+    Then 1,578 ACKs answered 1,677 segments; now 799 answer 1,803, and 798 do in the simulation.
+    """
+    scenario = ac.Scenario(
+        ac.Path("10 Mbit/s", "40 ms", buffer="8 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux", tcp=ac.Tcp(receive_window="16 MB"))],
+        duration="2 s",
+    )
+    acks = [
+        next(row["offered_packets"] for row in run.rows("links") if row["direction"] == "reverse")
+        for run in (ac.run(scenario), ac.run(scenario, on="linux"))
+    ]
+    assert acks[1] == pytest.approx(acks[0], rel=0.05)

@@ -611,7 +611,8 @@ HOOK law_control(u64 *ctx)
 	tp->snd_cwnd = clamped(tp, cwnd);
 	tp->snd_ssthresh = kernel_ssthresh(&state->law);
 #ifdef PACED
-	sk->sk_pacing_rate = law_pacing(&state->law, &ack);
+	/* The largest rate that the application has set (SO_MAX_PACING_RATE). */
+	sk->sk_pacing_rate = least(law_pacing(&state->law, &ack), sk->sk_max_pacing_rate);
 #endif
 	record = begin_record(sk, state, EVENT_ACK, at);
 	if (!record)

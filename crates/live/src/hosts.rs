@@ -118,8 +118,10 @@ impl<'a> KernelConnection<'a> {
     /// A connection without sockets.
     pub fn new(setup: ConnectionSetup, home: Home<'a>) -> Self {
         let ConnectionSetup { number, opens, opener, apps, logs_objects, dynamic } = setup;
+        let settings = home.settings;
         let ends = home.namespaces.map(|namespace| {
-            namespace.map(|_| KernelEnd::new(home.settings.payload, home.settings.packet))
+            namespace
+                .map(|_| KernelEnd::new(settings.payload, settings.packet, settings.window_clamp))
         });
         let [first, second] = apps;
         let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];

@@ -118,8 +118,8 @@ impl Path {
         let mut connections = 0;
         for ([there, back], lines) in flows.chain(dynamic) {
             let lines = lines.map(|lines| lines.map(|line| path.add_line(line)));
-            let [out, home] = [[0, 3], [2, 1]]
-                .map(|ends| lines.map(|lines| ends.map(|line: usize| lines[line])));
+            let [out, home] =
+                [[0, 3], [2, 1]].map(|ends| lines.map(|lines| ends.map(|line: usize| lines[line])));
             path.add_end(Step::over(there, out), end_of(connections, 1));
             path.add_end(Step::over(back, home), end_of(connections, 0));
             connections += 1;

@@ -293,7 +293,8 @@ fn bound_own_ends(scenario: &Scenario, plan: &Plan, ends: &[[End; 2]]) -> Result
     let message = format!(
         "opens more than {MOST_AT_ONCE} connections in all, expected fewer or both ends the kernel's"
     );
-    Err(ackclock_sim::ScenarioError::new(&format!("traffic[{}].arrivals", beyond.class), &message).into())
+    Err(ackclock_sim::ScenarioError::new(&format!("traffic[{}].arrivals", beyond.class), &message)
+        .into())
 }
 
 /// The sockets of every connection that has an end of the kernel's, and their applications.

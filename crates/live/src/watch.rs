@@ -26,6 +26,10 @@ use crate::watch::program_sockets::{ProgramSockets, SocketTotals};
 /// paths as long as this.
 pub const EVERY: Duration = Duration::from_millis(10);
 
+/// The longest interval between looks in virtual time, where a look costs as much as a packet or two: a quarter of the
+/// round trip, by which a repair is seen as well.
+const RARELY: Duration = Duration::from_millis(100);
+
 /// A probe of flows.
 #[derive(Clone, Debug)]
 struct FlowProbe {
@@ -129,12 +133,13 @@ impl Watcher {
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut program_totals = Vec::with_capacity(moments.len());
         let mut look = Instant::START;
+        let is_virtual = crate::sys::in_virtual_time();
         let mut given = Given::default();
         loop {
             let now = clock.now();
             if now >= look {
                 self.look(now)?;
-                look += EVERY;
+                look += if is_virtual { self.between_looks() } else { EVERY };
             }
             if let Some(tracepoint) = &mut self.tracepoint {
                 tracepoint.drain(clock, &mut self.probed);
@@ -162,6 +167,12 @@ impl Watcher {
         let lost = self.tracepoint.as_ref().map_or(0, |tracepoint| tracepoint.lost);
         let (samples, flow_events) = (self.samples.in_order(), self.rows);
         Ok(Watched { snapshots, program_totals, samples, flow_events, lost })
+    }
+
+    /// The time to the next look in virtual time: a quarter of the shortest round trip of any sender.
+    fn between_looks(&self) -> Duration {
+        let least = self.last.iter().flatten().map(|info| info.srtt_us).min().unwrap_or(0);
+        (Duration::from_micros(u64::from(least)) / 4).clamp(EVERY, RARELY)
     }
 
     /// Looks at every connection.

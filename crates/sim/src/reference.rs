@@ -10,8 +10,7 @@ mod packet;
 use ackclock_app::AnyApp;
 use ackclock_net::path::{Change, Progress, Step};
 use ackclock_net::{
-    AccessLine, Agenda, Counters, DelayHistogram, Header, Packet, Path,
-    SourceCounters,
+    AccessLine, Agenda, Counters, DelayHistogram, Header, Packet, Path, SourceCounters,
 };
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;
@@ -245,7 +244,8 @@ impl Network for Path<SimPacket> {
     fn add_paths(&mut self, wires: &[Vec<usize>; 2], lines: Option<u32>, client: u32) -> [u32; 2] {
         let [there, back] = wires;
         // Of the client up and into the client, of the server up and into the server.
-        let line = |up, down| lines.map(|first| [first + up, first + down].map(|line| line as usize));
+        let line =
+            |up, down| lines.map(|first| [first + up, first + down].map(|line| line as usize));
         let there = self.add_end(Step::over(there, line(0, 3)), client + 1);
         [there, self.add_end(Step::over(back, line(2, 1)), client)]
     }

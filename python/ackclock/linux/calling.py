@@ -23,7 +23,7 @@ from ackclock.linux.kept import Kept
 __all__ = ["Job", "Left", "Progress", "beside_each_other", "called", "kernel_of"]
 
 #: The name of a job: a key of the table of :mod:`ackclock.linux.guest`.
-Name = Literal["run", "drill", "answers", "settings"]
+Name = Literal["run", "drill", "answers", "queues", "settings"]
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 #: Told a guest's time in seconds; what it raises ends the guest.
@@ -48,6 +48,8 @@ class Job:
         The seconds of the guest's clock that it takes at most, without its begin and end.
     ipv6
         True if IPv6's own traffic is to be there.
+    memory
+        The most memory of the guest.
     """
 
     name: Name
@@ -55,6 +57,7 @@ class Job:
     seed: int = 0
     lasts_s: int = 3600
     ipv6: bool = False
+    memory: str = booting.Boot.memory
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,7 @@ def called(kernel: Kept, job: Job, progress: Progress | None = None) -> Generato
             seed=job.seed,
             limit_s=job.lasts_s + _BEYOND_S,
             ipv6=job.ipv6,
+            memory=job.memory,
         )
         ended = booting.boot(kernel, wish, folder, progress)
         yield Left(_told(folder, ended), folder, ended.processor_s)

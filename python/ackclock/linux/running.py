@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from ackclock.runs.api import ScenarioFile
     from ackclock.scenario.scenario import Scenario
 
-__all__ = ["LinuxRun", "run_linux"]
+__all__ = ["LinuxRun", "memory_of", "run_linux"]
+
+#: The bytes of memory that a byte of a full packet takes: 2304 of 1448, and room for the sender's.
+_MEMORY_PER_BYTE = 2
+_MEMORY_STEP = 256 << 20
+_MOST_STEPS = 16
 
 
 class _Core:
@@ -130,6 +135,7 @@ def run_linux(
         seed=used_seed % 2**64,
         lasts_s=int(seconds_of(table["duration"])),
         ipv6='"ipv6"' in text,
+        memory=memory_of(table),
     )
     with calling.called(kernel, job, progress) as left:
         run = LinuxRun(core := _Core(left.folder / "tables", left.told))  # type: ignore[arg-type]
@@ -138,6 +144,29 @@ def run_linux(
         if programs is not None and (left.folder / "programs").is_dir():
             _copied(left.folder / "programs", Path(programs))
     return run
+
+
+def memory_of(table: Mapping[str, Any]) -> str:
+    """Return the most memory of a guest whose receivers hold all that their windows allow.
+
+    A scenario with small windows has the usual memory, on which its kernel's random numbers depend.
+    """
+    held = 0
+    for flow in table.get("flow", ()):
+        settings = flow.get("tcp") or {}
+        autotune = settings.get("receive_autotune")
+        most = autotune.get("most") if isinstance(autotune, dict) else None
+        window = settings.get("receive_window") or most or "0 B"
+        held += flow.get("count", 1) * _bytes(window)
+    steps = min(_MOST_STEPS, -(-_MEMORY_PER_BYTE * held // _MEMORY_STEP))
+    return booting.Boot.memory if steps <= 1 else f"{(2 + steps) * (_MEMORY_STEP >> 20)}M"
+
+
+def _bytes(text: str) -> int:
+    """Return a number of bytes, as the core writes it."""
+    number, unit = text.split()
+    base, power = (1024, unit[:-2]) if unit.endswith("iB") else (1000, unit[:-1])
+    return round(float(number) * base ** ["", "K", "M", "G"].index(power.upper()))
 
 
 def _copied(below: Path, to: Path) -> list[Path]:

@@ -48,6 +48,7 @@ __all__ = [
     "decided_by_python",
     "digest",
     "files_in",
+    "kernel_at",
     "kernels_ids",
     "keys_of_run",
     "laws_in",
@@ -214,10 +215,21 @@ def place_id(on: str | Place) -> str:
     """
     place = Place.of(on)
     if place.is_guest:
-        from ackclock.linux import kept  # noqa: PLC0415 - a room above
-
-        return _place_id(place, _decided(kept.one(place.key or place.kernel).about()))
+        return _place_id(place, _decided(kernel_at(place)))
     return _place_id(place, f"Linux {os.uname().release}" if place.on == "live" else "")
+
+
+def kernel_at(place: Place) -> dict[str, Any]:
+    """Return what of a place's kernel in virtual time decides a run, by its names.
+
+    Raises
+    ------
+    BadInput
+        There is no such kernel.
+    """
+    from ackclock.linux import kept  # noqa: PLC0415 - a room above
+
+    return kept.one(place.key or place.kernel).about()
 
 
 def _place_id(place: Place, kernel: str) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock_studies.altman1997.analysis import Results
-from ackclock_studies.altman1997.predicates_helpers import relative_error, rounded
+from ackclock_studies.altman1997.predicates_tables import relative_error, rounded
 
 # ------------------------------------------------------------------------------ figures of W(t)
 

@@ -13,7 +13,7 @@ import polars as pl
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock_studies.altman1997.analysis import Results
 from ackclock_studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT, in_paper_box, within
-from ackclock_studies.altman1997.predicates_helpers import Measure, rounded
+from ackclock_studies.altman1997.predicates_tables import Measure, rounded
 
 # ------------------------------------------------------------------------ the paper's real claim
 

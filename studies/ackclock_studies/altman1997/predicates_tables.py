@@ -5,6 +5,8 @@ Written before the study's first full run. A later change is a decision record.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,11 +14,31 @@ import polars as pl
 from ackclock.base.claims import Claim, Observation, PartResult, Predicate
 from ackclock_studies.altman1997.analysis import Results
 from ackclock_studies.altman1997.analysis_map import RTT_LIMIT, THP_LIMIT
-from ackclock_studies.altman1997.predicates_helpers import Measure, number, relative_error, rounded
+
+Measure = Callable[[Results], Sequence[Observation]]
 
 SAME_THP = 0.07
 SAME_RTT = 0.07
 """How near a simulated value must be to a published one to count as the same."""
+
+
+def relative_error(
+    name: str, statement: str, metric: str, limit: float, measure: Measure
+) -> Predicate[Results]:
+    """Return a predicate on relative errors, printed in per cent."""
+    return Predicate(name, statement, metric, "<=", limit, measure, scale=100, unit="%")
+
+
+def rounded(value: float | None, digits: int = 4) -> float | None:
+    """Return a number to so many digits, None if there is none."""
+    if value is None or not math.isfinite(value):
+        return None
+    return float(f"{value:.{digits}g}")
+
+
+def number(value: float | None) -> float:
+    """Return a number, NaN for none."""
+    return math.nan if value is None else float(value)
 
 
 def _relative(table: int, column: str, ours: str, theirs: str) -> Measure:

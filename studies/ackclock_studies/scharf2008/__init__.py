@@ -18,6 +18,7 @@ FIGURES = {
     "waits": "Page times of a web browser, all ways to begin (beyond the paper)",
     "f11": "Time that a router spends on packets (Figure 11)",
     "live": "On real packets: the beginning of a download",
+    "linux": "On Linux in virtual time: figures 4, 6 to 8 and 10",
 }
 
 STUDY = listed(

@@ -14,6 +14,7 @@ from ackclock_studies.scharf2008.beyond import (
     analysis as analysis_beyond,
     figures as figures_beyond,
 )
+from ackclock_studies.scharf2008.linux import LINUX
 from ackclock_studies.scharf2008.live import LIVE
 from ackclock_studies.scharf2008.page import build
 from ackclock_studies.scharf2008.pages import (
@@ -100,6 +101,7 @@ DEFINITION = Definition(
     figures=FIGURES,
     build=build,
     live=LIVE,
+    linux=LINUX,
     code=(
         *("runs.py", "abuse/runs.py", "beyond/runs.py", "runs_costs.py", "pages/runs.py"),
         *("scenarios.py", "abuse/scenarios.py", "beyond/scenarios.py", "pages/scenarios.py"),

@@ -17,6 +17,7 @@ FIGURES = {
     "resized": "A playout buffer that follows the path",
     "segmented": "The film in segments at several rates",
     "live": "On real packets: the film from the kernel's senders",
+    "linux": "On Linux in virtual time: the film from the paper's senders and ours",
 }
 
 

@@ -8,8 +8,14 @@ import polars as pl
 
 from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import Tables, simulated
-from ackclock_studies.watanabe2013 import runs_beyond
-from ackclock_studies.watanabe2013.runs_measures import describe, measure, measured
+from ackclock_studies.watanabe2013 import scenarios_beyond
+from ackclock_studies.watanabe2013.runs_measures import (
+    describe,
+    measure,
+    measured,
+    segmented,
+    shared,
+)
 from ackclock_studies.watanabe2013.scenarios import (
     ALTERNATIVES,
     CASES,
@@ -34,7 +40,14 @@ def parts(plan: Plan, threads: int | None) -> list[Part]:
             simulated(threads, f"choice-{choice.key}", settings, measured)
             for choice, settings in choices.items()
         ),
-        *runs_beyond.parts(plan, threads),
+        simulated(threads, "rates", scenarios_beyond.rates(plan), _swept),
+        simulated(threads, "queues", scenarios_beyond.queues(plan), _swept),
+        simulated(threads, "bundled", scenarios_beyond.bundled(plan), _bundled),
+        simulated(threads, "halves", scenarios_beyond.halves(plan), measured),
+        simulated(threads, "resized", scenarios_beyond.resized(plan), _resized),
+        simulated(threads, "streams", scenarios_beyond.streams(plan), shared),
+        simulated(threads, "rivals", scenarios_beyond.rivals(plan), shared),
+        simulated(threads, "segmented", scenarios_beyond.segmented(plan), segmented),
     ]
 
 
@@ -62,3 +75,29 @@ def _buffered(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
     labels = describe(settings).select(pl.int_range(pl.len()).alias("cell"), "scenario")
     samples = tables.flow_samples.select(pl.col("cell").cast(pl.Int64), "time_s", "playout_s")
     return labels.join(samples, on="cell", how="inner", maintain_order="left_right").drop("cell")
+
+
+def _swept(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
+    varied = pl.DataFrame(
+        [
+            {
+                "rate_bps": setting.case.rate_bps,
+                "loss_rate": setting.case.loss,
+                "buffer_products": setting.choice.buffer,
+            }
+            for setting in settings
+        ]
+    )
+    return pl.concat([varied, measured(tables, settings)], how="horizontal")
+
+
+def _bundled(tables: Tables, settings: Sequence[scenarios_beyond.Bundled]) -> pl.DataFrame:
+    bundles = pl.DataFrame({"bundle_packets": [setting.bundle for setting in settings]})
+    return pl.concat([bundles, measured(tables, settings)], how="horizontal")
+
+
+def _resized(tables: Tables, settings: Sequence[Trial]) -> pl.DataFrame:
+    most = pl.DataFrame(
+        {"most_bytes": [int(setting.resize.removesuffix(" MB")) * 10**6 for setting in settings]}
+    )
+    return pl.concat([most, measured(tables, settings)], how="horizontal")

@@ -11,6 +11,7 @@ from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
 from ackclock_studies.watanabe2013 import STUDY, figures, figures_beyond, model
 from ackclock_studies.watanabe2013.analysis import Results, analyse
+from ackclock_studies.watanabe2013.linux import LINUX
 from ackclock_studies.watanabe2013.live import LIVE
 from ackclock_studies.watanabe2013.page import build
 from ackclock_studies.watanabe2013.predicates import CLAIMS, flips
@@ -71,8 +72,9 @@ DEFINITION = Definition(
     figures=FIGURES,
     build=build,
     live=LIVE,
+    linux=LINUX,
     code=(
-        *("runs.py", "runs_beyond.py", "runs_measures.py"),
+        *("runs.py", "runs_measures.py"),
         *("scenarios.py", "scenarios_beyond.py", "published.py", "pictures.csv"),
     ),
 )

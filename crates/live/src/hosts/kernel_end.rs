@@ -47,6 +47,10 @@ pub struct KernelEnd {
     /// The peer's FIN has come, behind all that it sent.
     finished: bool,
     established: Option<Instant>,
+    /// The largest window that it offers, if the kernel has to be told again. From Linux 6.6 on the first full segment
+    /// that arrives sets the bound anew, by how much of the receive buffer such segments fill.
+    window_clamp: Option<u32>,
+    full_segment: u64,
     /// The factor from a rate of payload to a rate of packets with headers.
     overhead: f64,
     /// True if bytes arrived that differ from those that were sent.
@@ -56,8 +60,8 @@ pub struct KernelEnd {
 }
 
 impl KernelEnd {
-    /// An end without a socket, whose segments of `mss` bytes are packets of `mtu`.
-    pub fn new(mss: u32, mtu: u32) -> Self {
+    /// An end without a socket, whose segments of `mss` bytes are packets of `mtu`, and the largest window that it offers.
+    pub fn new(mss: u32, mtu: u32, window_clamp: Option<u32>) -> Self {
         Self {
             socket: None,
             given: 0,
@@ -68,6 +72,8 @@ impl KernelEnd {
             writing: Writing::On,
             finished: false,
             established: None,
+            window_clamp,
+            full_segment: u64::from(mss),
             overhead: f64::from(mtu) / f64::from(mss.max(1)),
             changed: false,
             failed: None,
@@ -109,6 +115,11 @@ impl KernelEnd {
             self.established = Some(now);
         }
         self.waiting = sys::waiting(socket)? as u64;
+        if self.taken + self.waiting >= self.full_segment
+            && let Some(bytes) = self.window_clamp.take()
+        {
+            sys::set_window_clamp(socket, bytes)?;
+        }
         if self.waiting == 0 && !self.finished {
             self.finished = sys::at_end(socket)?;
         }

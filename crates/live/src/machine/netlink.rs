@@ -301,7 +301,8 @@ impl Netlink {
             of_tcp = of_tcp.with_u32(11, segments);
         }
         if let Some(millis) = metrics.min_rto_ms {
-            of_tcp = of_tcp.with_u32(13, millis);
+            // The kernel heeds this one if it is locked alone, by its bit in metric 1, as `ip route` does.
+            of_tcp = of_tcp.with_u32(13, millis).with_u32(1, 1 << 13);
         }
         if metrics.quick_ack {
             of_tcp = of_tcp.with_u32(15, 1);

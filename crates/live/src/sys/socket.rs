@@ -234,7 +234,7 @@ pub fn set_no_delay(socket: &impl AsRawFd, at_once: bool) -> io::Result<()> {
 }
 
 /// Bounds the window that is offered.
-pub fn set_window_clamp(socket: &OwnedFd, bytes: u32) -> io::Result<()> {
+pub fn set_window_clamp(socket: &impl AsRawFd, bytes: u32) -> io::Result<()> {
     set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &bytes)
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Generic
 import polars as pl
 
 import ackclock as ac
-from ackclock.base.claims import Claim, ClaimResult, Observation, PartResult
+from ackclock.base.claims import Claim, ClaimResult, Observation, PartResult, R
 from ackclock.base.errors import UnfinishedError
+from ackclock.base.places import LINUX, Place
 from ackclock.base.threads import Alive, side_by_side
 from ackclock.report.page import Cell, Drawing, Page, Prose, Section, Sheet, pill
 from ackclock.runs import identity
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from ackclock.base.claims import Study
     from ackclock.base.writing import Folder
-    from ackclock.linux.kept import Kept
     from ackclock.report.figures import FigureCode
 
 OWN, ALIKE, REAL = "simulated", "simulated as Linux", "on Linux"
@@ -68,8 +68,10 @@ class OnLinux(Generic[P, T]):
     table: Callable[[Mapping[str, T]], pl.DataFrame]
     draw: Callable[[pl.DataFrame], Figure]
     caption: str
-    also: Sequence[str] = ()
-    """Sentences of the page, as HTML."""
+    closed: Sequence[str] = ()
+    """The predicates that no run decides, as they hold closed forms against print."""
+    also: Sequence[str | Callable[[pl.DataFrame], str]] = ()
+    """Sentences of the page, as HTML, or what makes them of the figure's rows."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,10 @@ class Compared:
         return cls(at, agree, len(both))
 
 
+def _nothing(_: object) -> dict[str, Any]:
+    return {}
+
+
 def _numbers(part: PartResult) -> list[tuple[Observation, bool]]:
     return list(zip(part.observations, part.passed, strict=True))
 
@@ -113,19 +119,17 @@ class Statement:
     tests: Sequence[Compared] = field(default_factory=tuple)
 
     @classmethod
-    def of(cls, claim: Claim[T], results: Mapping[str, T]) -> Statement:
-        """Judge a claim at each place by its predicates, under the study's own reading alone."""
-        bare = replace(
-            claim,
-            published=lambda _: {},
-            measured=lambda _: {},
-            explain=lambda _results, _parts: "",
-            alternatives={},
-        )
+    def of(cls, claim: Claim[R], results: Mapping[str, R], closed: Sequence[str] = ()) -> Statement:
+        """Judge a claim at each place by its predicates, under the study's own reading alone.
+
+        Those that are ``closed`` decide the verdict with the others, and are not compared.
+        """
+        bare = Claim(claim.id, claim.statement, claim.predicates, _nothing, _nothing)
         at = {place: bare.judge(found) for place, found in results.items()}
         tests = [
             Compared.of(dict(zip(at, parts, strict=True)))
             for parts in zip(*(judged.parts for judged in at.values()), strict=True)
+            if parts[0].predicate.id not in closed
         ]
         return cls(claim.id, claim.statement, at, tests)
 
@@ -208,19 +212,19 @@ def measure(
     BadInput
         There is no kernel in virtual time, or it does not take a scenario.
     """
-    from ackclock.linux import calling, kept  # noqa: PLC0415 - slow imports
-    from ackclock.plots.style import rendered  # noqa: PLC0415
+    from ackclock.plots.style import rendered  # noqa: PLC0415 - slow imports
     from ackclock.report import render  # noqa: PLC0415
     from ackclock.report.figures import stage_data, stage_files  # noqa: PLC0415
 
-    kernel = calling.kernel_of(None)
+    kernel = identity.kernel_at(Place(LINUX))
+    guest = Place(LINUX, key=kernel["key"])
     plan = on.plan(quick)
     parts = on.parts(plan, threads)
     code = digest(identity.rules_id(), *identity.own_sources([on.file]))
     benches: dict[str, tuple[Bench | None, str]] = {
         OWN: (None, ""),
         ALIKE: (partial(_simulated, on.asked), ""),
-        REAL: (partial(_guests, on.asked, kernel), kept.decided(kernel.about())),
+        REAL: (partial(_guests, on.asked, guest), identity.place_id(guest)),
     }
     results: dict[str, T] = {}
     for place, (bench, decided) in benches.items():
@@ -231,18 +235,19 @@ def measure(
         with on_bench(bench):
             results[place] = analyse(plan, run_parts(parts, store, ledger, console))
     by_id = {claim.id: claim for claim in claims}
-    statements = [Statement.of(by_id[name], results) for name in on.claims]
+    statements = [Statement.of(by_id[name], results, on.closed) for name in on.claims]
     rows = on.table(results)
     metadata = {"study": study.key, "quick": "yes" if quick else "no"}
     stage_data(folder, {KEY: rows}, metadata)
     made = rendered(on.draw(rows), KEY, title="Three ways", description=on.caption)
     code_of = _code(study, on)
     stage_files(folder, KEY, made, code_of, within="")
-    page = _page(on, study, statements, kernel, made.page, code_of, quick=quick)
+    also = [each if isinstance(each, str) else each(rows) for each in on.also]
+    page = _page(on, study, statements, kernel, made.page, code_of, also, quick=quick)
     folder.stage(f"{KEY}.html", render(page))
     told = {
         "study": study.key,
-        "kernel": kernel.manifest.key,
+        "kernel": kernel["key"],
         "quick": quick,
         "statements": [statement.as_json() for statement in statements],
         "not asked": dict(on.not_asked),
@@ -261,13 +266,13 @@ def _simulated(
 
 def _guests(
     asked: Asked,
-    kernel: Kept,
+    place: Place,
     scenarios: Sequence[ac.Scenario],
     threads: int | None,
     progress: Advance | None,
 ) -> Tables:
     frames: dict[str, list[pl.DataFrame]] = {name: [] for name in TABLES}
-    calls = [partial(_guest, asked(each), kernel.manifest.key) for each in scenarios]
+    calls = [partial(_guest, asked(each), place) for each in scenarios]
     for cell, tables in enumerate(side_by_side(calls, threads)):
         for name, frame in tables.items():
             frames[name].append(frame.select(pl.lit(cell, pl.Int64).alias("cell"), pl.all()))
@@ -276,8 +281,8 @@ def _guests(
     return Tables({name: pl.concat(found) for name, found in frames.items()})
 
 
-def _guest(scenario: ac.Scenario, kernel: str, alive: Alive) -> dict[str, pl.DataFrame]:
-    run = ac.run_linux(scenario, linux=kernel, progress=alive)
+def _guest(scenario: ac.Scenario, place: Place, alive: Alive) -> dict[str, pl.DataFrame]:
+    run = ac.run(scenario, on=place, progress=alive)
     report = run.live or {}
     if not report.get("valid"):
         msg = f"{scenario.title or KEY}: no measurement: {'; '.join(report.get('doubts', ()))}"
@@ -303,9 +308,10 @@ def _page(
     on: OnLinux[P, T],
     study: Study,
     statements: Sequence[Statement],
-    kernel: Kept,
+    kernel: Mapping[str, Any],
     svg: str,
     code: FigureCode,
+    also: Sequence[str],
     *,
     quick: bool,
 ) -> Page:
@@ -326,14 +332,14 @@ def _page(
         kicker="a published study, judged by a kernel",
         lead=(
             Prose(
-                f"Linux {kernel.manifest.version} in virtual time was asked "
+                f"Linux {kernel['version']} in virtual time was asked "
                 f"<strong>{len(statements)}</strong> of the paper’s statements, over the study’s "
                 "own paths, with its applications and its tests. "
                 f"<strong>{same}</strong> have the verdict of the simulation. Of {numbers} numbers "
                 f"behind them, {agree} are on the same side of their bound as the simulated "
                 "sender’s with Linux’s habits, or as near to it as the bound is wide."
             ),
-            *(Prose(text) for text in on.also),
+            *map(Prose, also),
         ),
         summary=(),
         sections=(
@@ -344,7 +350,7 @@ def _page(
         footer=(
             Prose(
                 f"Made by Ackclock {ac.__version__} with <code>{command}</code> on "
-                f"<code>{kernel.manifest.key}</code>. The same kernel and version give the same "
+                f"<code>{kernel['key']}</code>. The same kernel and version give the same "
                 f"bytes; what the runs cost is in <code>data/cost-{REAL.replace(' ', '-')}.parquet"
                 "</code> alone."
             ),
