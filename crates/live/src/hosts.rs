@@ -364,7 +364,7 @@ impl<'a> Hosts<'a> {
         let mut waiting: Vec<_> = (0..connections.len()).collect();
         waiting.sort_by_key(|n| Reverse((*n >= flows, connections[*n].opens, *n)));
         let mut hosts = Self { connections, flows, waiting, ..Self::default() };
-        while hosts.open.len() < flows + MOST_AT_ONCE
+        while !hosts.is_full()
             && let Some(n) = hosts.waiting.pop()
         {
             hosts.connections[n].prepare().map_err(|error| (n, error))?;
@@ -373,10 +373,15 @@ impl<'a> Hosts<'a> {
         Ok(hosts)
     }
 
+    fn is_full(&self) -> bool {
+        self.open.len() >= self.flows + MOST_AT_ONCE
+    }
+
     /// When the next connection is to get its sockets.
     fn prepares_at(&self) -> Instant {
+        let ahead = if self.is_full() { Duration::ZERO } else { AHEAD };
         let next = self.waiting.last().map(|n| self.connections[*n].opens);
-        next.map_or(Instant::NEVER, |opens| Instant::START + opens.since(Instant::START + AHEAD))
+        next.map_or(Instant::NEVER, |opens| Instant::START + opens.since(Instant::START + ahead))
     }
 
     /// Makes the sockets of the connections that open soon.
@@ -384,7 +389,7 @@ impl<'a> Hosts<'a> {
         while self.prepares_at() <= now
             && let Some(n) = self.waiting.pop()
         {
-            if self.open.len() >= self.flows + MOST_AT_ONCE {
+            if self.is_full() {
                 let message = format!(
                     "more than {MOST_AT_ONCE} connections of traffic classes are open at {:.3} s",
                     now.as_secs_f64()
