@@ -29,7 +29,6 @@ use crate::run::events::Events;
 use crate::run::setup::{FlowHosts, links, routers};
 use crate::run::state::{MOST_AT_ONE_MOMENT, RunState, Watcher, index};
 use crate::scenario::Scenario;
-use crate::traffic::unused_lines;
 use packet::SimPacket;
 
 /// A run in progress.
@@ -232,7 +231,7 @@ impl Network for Path<SimPacket> {
     }
 
     fn add_lines(&mut self) -> u32 {
-        let [first, ..] = unused_lines().map(|line| self.add_line(line));
+        let [first, ..] = AccessLine::unused().map(|line| self.add_line(line));
         index(first)
     }
 

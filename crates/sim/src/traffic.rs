@@ -495,11 +495,6 @@ impl Class {
     }
 }
 
-/// Private lines that wait for a connection, or have none.
-pub fn unused_lines() -> [AccessLine; 4] {
-    [(); 4].map(|()| AccessLine::new(&AccessLineConfig::default(), Stream::new(0, "line")))
-}
-
 impl Access {
     fn new(spec: &Traffic) -> Self {
         let laws = [&spec.access.client, &spec.access.server].map(scenario::AccessLine::laws);

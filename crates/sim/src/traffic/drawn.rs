@@ -5,7 +5,7 @@ use ackclock_net::AccessLine;
 use ackclock_tcp::Config;
 use ackclock_units::{Duration, Instant};
 
-use super::{Classes, unused_lines};
+use super::Classes;
 
 /// A connection of a class, as the simulator would open it.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Classes {
                 let class = &self.classes[n];
                 let number = opening.connection.number;
                 let lines = opening.lines.is_some().then(|| {
-                    let mut lines = Box::new(unused_lines());
+                    let mut lines = Box::new(AccessLine::unused());
                     class.reset_lines(&opening, &mut lines);
                     lines
                 });
