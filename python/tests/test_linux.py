@@ -30,7 +30,7 @@ from ackclock.linux import (
 )
 from ackclock.live import kernels
 from ackclock.runs.run import TABLES
-from live_support import in_guest, path
+from live_support import KERNEL, in_guest, path
 from support import Answer
 
 #: The beginning of arch/um/Kconfig as 6.1, 6.12 and 7.2 have it, in our words but for the entry.
@@ -479,6 +479,7 @@ def test_cases_in_a_guest_have_the_same_answers_each_time(tmp_path: Path) -> Non
     assert (one.alike, one.unsteady, one.meant) == (other.alike, other.unsteady, other.meant)
     for difference in one.differences:
         assert difference.file is not None
+        assert difference.script.startswith(f"// Kernel: Linux {KERNEL} in virtual time\n")
         assert ac.drill(difference.file, on="linux").passed == 1
 
 
