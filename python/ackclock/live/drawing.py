@@ -90,6 +90,8 @@ class ScenarioJudgement:
         The key of the kernel.
     scenarios
         The number of scenarios that were tried.
+    untold
+        Those whose spread over seeds is so large that it cannot be told if they differ.
     refused
         Those that a kernel cannot run.
     differences
@@ -98,6 +100,7 @@ class ScenarioJudgement:
 
     kernel: str
     scenarios: int
+    untold: int
     refused: int
     differences: tuple[ScenarioDifference, ...]
 
@@ -213,20 +216,21 @@ def judge_scenarios(
         if value < least:
             raise BadInput(f"{name}: `{value}` is too small, expected at least {least}")
     kernel = calling.kernel_of(linux)
-    refused, found = 0, list[ScenarioDifference]()
+    untold, refused, found = 0, 0, list[ScenarioDifference]()
     with Folder(out) if out is not None else nullcontext() as folder:
         for number in range(1, count + 1):
             progress(f"scenario {number} of {count}")
             table = draw(seed, number)
             try:
-                what = _difference(kernel, table)
+                told = _agreement(kernel, table)
             except BadInput:
                 refused += 1
                 continue
-            if not what:
+            if not (what := _differing(told)):
+                untold += " cannot be told " in told
                 continue
             progress(f"scenario {number} of {count} differs, and is shrunk")
-            table, what = shrink(table, what, lambda table: _difference_or_none(kernel, table))
+            table, what = shrink(table, what, lambda table: _difference(kernel, table))
             name = f"scenario_{number:03}.toml"
             if folder is not None:
                 folder.stage(name, _file(kernel, table, what, f"seed {seed}, number {number}"))
@@ -234,7 +238,7 @@ def judge_scenarios(
             found.append(ScenarioDifference(number, what, table, file))
         if folder is not None and found:
             folder.commit()
-    return ScenarioJudgement(kernel.manifest.key, count, refused, tuple(found))
+    return ScenarioJudgement(kernel.manifest.key, count, untold, refused, tuple(found))
 
 
 def _scenario(kernel: Kept, table: Mapping[str, Any]) -> Scenario:
@@ -246,8 +250,8 @@ def _scenario(kernel: Kept, table: Mapping[str, Any]) -> Scenario:
     return Scenario.from_dict(text)
 
 
-def _difference(kernel: Kept, table: Table) -> str:
-    """Return how simulation and kernel differ, empty if they agree or it cannot be told."""
+def _agreement(kernel: Kept, table: Table) -> str:
+    """Return in a sentence if simulation and kernel agree."""
     scenario = _scenario(kernel, table)
     on = f"sim,linux:{kernel.manifest.key}"
     told = ""
@@ -255,14 +259,19 @@ def _difference(kernel: Kept, table: Table) -> str:
     for runs in (1, _RUNS) if len(table["flow"]) == 1 else (_RUNS,):
         (told,) = compare(scenario, on=on, repeat=runs).agreement().values()
         if told.startswith("simulation and kernel agree:"):
-            return ""
+            break
+    return told
+
+
+def _differing(told: str) -> str:
+    """Return the measures of a sentence, empty if none of them differs for certain."""
     return told.partition("; ")[2] if " differs, " in told else ""
 
 
-def _difference_or_none(kernel: Kept, table: Table) -> str:
-    """Return the same, empty of a scenario that is refused."""
+def _difference(kernel: Kept, table: Table) -> str:
+    """Return the measures of a scenario that differ, empty if it is refused, too."""
     try:
-        return _difference(kernel, table)
+        return _differing(_agreement(kernel, table))
     except BadInput:
         return ""
 

@@ -67,6 +67,7 @@ pub enum CoDelRules {
 }
 
 impl CoDelRules {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
@@ -238,7 +239,6 @@ impl Control {
     }
 
     /// Brings the root nearer to that of a count that has changed.
-    #[expect(clippy::cast_possible_truncation, reason = "the kernel keeps 16 bits")]
     fn step(&mut self, law: &CoDelLaw) {
         if law.rules == CoDelRules::Linux {
             let root = u64::from(self.root) << 16;

@@ -258,7 +258,7 @@ def _judge_scenarios(
                 print(f"  {printing.plain(difference.file)}")
         print(
             f"{result.scenarios} scenarios on Linux {result.kernel}: {len(result.differences)} "
-            f"differ, {result.refused} refused"
+            f"differ, {result.untold} cannot be told, {result.refused} refused"
         )
     if result.differences:
         raise typer.Exit(EXIT_FAILED)
