@@ -22,6 +22,7 @@ use crate::records::app_log::{self, AppLog};
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
 use crate::timing::clock::Clock;
 use crate::timing::wake_policy::{Wait, WakePolicy};
+use crate::watch::EVERY;
 
 /// The real-time priority of the applications' thread, below that of the path.
 const PRIORITY: u8 = 5;
@@ -46,8 +47,8 @@ pub struct Home<'a> {
 }
 
 /// The next look after `now`: one wake-up serves all connections that wait so.
-const fn next_look(now: Instant) -> Instant {
-    let every = LOOK.as_nanos();
+const fn next_look(now: Instant, every: Duration) -> Instant {
+    let every = every.as_nanos();
     Instant::from_nanos((now.as_nanos() / every + 1) * every)
 }
 
@@ -69,6 +70,8 @@ pub struct KernelConnection<'a> {
     received: [Bytes; 2],
     /// True if its objects are noted.
     logs_objects: bool,
+    /// True if a volume of the opener's has no answer, so that its last ACK says when it was served.
+    uploads: bool,
     /// True if it is to be forgotten once it is over.
     dynamic: bool,
     /// The time at which it is to be looked at even if no file tells anything.
@@ -101,6 +104,8 @@ pub struct ConnectionSetup {
     pub apps: [AnyApp<KernelEnd>; 2],
     /// True if its objects are noted.
     pub logs_objects: bool,
+    /// True if a volume of the opener's has no answer.
+    pub uploads: bool,
     /// True if it belongs to a traffic class.
     pub dynamic: bool,
 }
@@ -117,7 +122,7 @@ pub struct EndCounters {
 impl<'a> KernelConnection<'a> {
     /// A connection without sockets.
     pub fn new(setup: ConnectionSetup, home: Home<'a>) -> Self {
-        let ConnectionSetup { number, opens, opener, apps, logs_objects, dynamic } = setup;
+        let ConnectionSetup { number, opens, opener, apps, logs_objects, uploads, dynamic } = setup;
         let settings = home.settings;
         let ends = home.namespaces.map(|namespace| {
             namespace
@@ -137,6 +142,7 @@ impl<'a> KernelConnection<'a> {
             apps,
             received: [Bytes::ZERO; 2],
             logs_objects,
+            uploads,
             dynamic,
             established: None,
             completed: None,
@@ -289,9 +295,11 @@ impl<'a> KernelConnection<'a> {
             notes.clear();
             // The app did not take all; nothing but time will make it do so. Nor does any file tell of
             // the last ACK, or of that of a volume without an answer.
-            let upload = matches!(app, AnyApp::Client(_)) && !end.all_acked();
-            if end.is_holding() || upload || (end.awaits_last_ack() && self.closed.is_none()) {
-                self.due = self.due.min(next_look(now));
+            let upload = self.uploads && matches!(app, AnyApp::Client(_)) && !end.all_acked();
+            if end.is_holding() || upload {
+                self.due = self.due.min(next_look(now, LOOK));
+            } else if end.awaits_last_ack() && self.closed.is_none() {
+                self.due = self.due.min(next_look(now, if self.dynamic { EVERY } else { LOOK }));
             }
             if side == 0 && self.completed.is_none() && end.is_served() {
                 self.completed = Some(now);

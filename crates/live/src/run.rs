@@ -280,6 +280,12 @@ impl<'a> ConnectionPlan<'a> {
         matches!(self.workload, Workload::App(app) if app.program().is_some())
     }
 
+    /// True if the client's volume has no answer.
+    fn uploads(&self) -> bool {
+        let Workload::Session(session) = self.workload else { return false };
+        session.exchanges.iter().any(|exchange| exchange.response == Bytes::ZERO)
+    }
+
     const fn is_dynamic(&self) -> bool {
         matches!(self.workload, Workload::Session(_))
     }
@@ -312,6 +318,7 @@ fn kernel_connections<'a>(
             opener: connection.opener,
             apps: connection.apps(scenario.seed)?,
             logs_objects: connection.logs_objects(),
+            uploads: connection.uploads(),
             dynamic: connection.is_dynamic(),
         };
         let ours = |namespace| if connection.is_programs() { None } else { namespace };
