@@ -15,6 +15,7 @@ use ackclock_sim::records::{Outcome, VideoRow};
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::base::addresses::{PORTS, address};
+use crate::base::limits::LOOK_EVERY;
 use crate::hosts::kernel_end::KernelEnd;
 use crate::machine::kernel::KernelSettings;
 use crate::machine::net_ns::NetNs;
@@ -22,7 +23,6 @@ use crate::records::app_log::{self, AppLog};
 use crate::sys::{self, Connecting, Interest, Poll, TcpInfo};
 use crate::timing::clock::Clock;
 use crate::timing::wake_policy::{Wait, WakePolicy};
-use crate::watch::EVERY;
 
 /// The real-time priority of the applications' thread, below that of the path.
 const PRIORITY: u8 = 5;
@@ -299,7 +299,8 @@ impl<'a> KernelConnection<'a> {
             if end.is_holding() || upload {
                 self.due = self.due.min(next_look(now, LOOK));
             } else if end.awaits_last_ack() && self.closed.is_none() {
-                self.due = self.due.min(next_look(now, if self.dynamic { EVERY } else { LOOK }));
+                self.due =
+                    self.due.min(next_look(now, if self.dynamic { LOOK_EVERY } else { LOOK }));
             }
             if side == 0 && self.completed.is_none() && end.is_served() {
                 self.completed = Some(now);

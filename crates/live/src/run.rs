@@ -181,6 +181,15 @@ pub fn run(
     report.name_ends(&ends);
     report.programs = programs.finish(plan.end);
     report.hosts = pairs.iter().map(HostPair::setting).collect();
+    doubt_connections(&mut report, &plan, &hosts, &own);
+    for doubt in programs::doubts(scenario, &plan, &report.programs) {
+        report.doubt(doubt);
+    }
+    Ok(LiveRun { run, report, captures })
+}
+
+/// Doubts a run whose connections failed, or whose bytes changed on the way.
+fn doubt_connections(report: &mut Report, plan: &Plan, hosts: &Hosts<'_>, own: &OwnResults) {
     for end in own.ends.iter().flatten().flatten() {
         report.malformed += end.faults.malformed;
         report.changed += end.faults.content;
@@ -195,10 +204,6 @@ pub fn run(
             report.doubt(format!("the connection of `{}` failed: {why}", flow.name));
         }
     }
-    for doubt in programs::doubts(scenario, &plan, &report.programs) {
-        report.doubt(doubt);
-    }
-    Ok(LiveRun { run, report, captures })
 }
 
 /// A connection of a plan: a flow, or one of a traffic class.

@@ -268,7 +268,7 @@ def draw(rows: pl.DataFrame) -> Figure:
             )
             panel.set_ylim(bottom=0)
         handles, labels = panels[0][0].get_legend_handles_labels()
-        made.legend(handles, labels, loc="outside lower center", ncols=3)
+        made.legend(handles, labels, loc="outside lower center", ncols=3, handlelength=4)
         return made
 
 

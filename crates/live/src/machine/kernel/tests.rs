@@ -174,7 +174,7 @@ fn of_traffic_what_the_kernel_has_no_word_for_is_refused() {
         check(&scenario, &kernel, Extras::default()).unwrap();
     }
     for (class, key) in [
-        (&format!(r#""variant": "tahoe", {request}"#), "traffic[0].variant"),
+        (&*format!(r#""variant": "tahoe", {request}"#), "traffic[0].variant"),
         (
             r#""variant": "reno", "app": {"kind": "request", "response": "1 kB",
                "quick_start": "5.12 Mbit/s"}"#,
