@@ -328,12 +328,19 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
                 "min_th max_th limit weight max_p gentle adaptive ecn packet_size",
                 ("red",),
             ),
-            Class("CoDel", "QueueSpec", "target interval limit ecn ce_threshold", ("codel",)),
+            Class(
+                "CoDel",
+                "QueueSpec",
+                "target interval limit ecn ce_threshold rules",
+                ("codel",),
+                defaults={"rules": "rfc"},
+            ),
             Class(
                 "FqCoDel",
                 "QueueSpec",
-                "target interval limit ecn ce_threshold quantum classify queues drop_batch",
+                "target interval limit ecn ce_threshold quantum classify queues drop_batch rules",
                 ("fq_codel",),
+                defaults={"rules": "rfc"},
             ),
             Class(
                 "Pie",

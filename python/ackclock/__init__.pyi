@@ -16,6 +16,11 @@ from .laws.tracing import (
     LawTrace as LawTrace,
     law_trace as law_trace,
 )
+from .live.drawing import (
+    ScenarioDifference as ScenarioDifference,
+    ScenarioJudgement as ScenarioJudgement,
+    judge_scenarios as judge_scenarios,
+)
 from .live.judging import (
     CaseDifference as CaseDifference,
     Judgement as Judgement,

@@ -37,6 +37,7 @@ __all__ = [
     "check_scenario",
     "closed_to_programs",
     "copy_file",
+    "departures",
     "drill",
     "judge",
     "kernel",
@@ -595,6 +596,9 @@ def theory(scenario: str) -> Run:
 
 def packmime(parameters: str) -> str:
     """Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises BadInput."""
+
+def departures(question: str) -> str:
+    """Return when packets that come to one link at given moments leave: JSON in, JSON out. Raises BadInput."""
 
 def bench_short(count: int, variant: str, queue: str = "droptail") -> dict[str, Any]: ...
 

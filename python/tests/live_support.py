@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -139,3 +141,15 @@ def processes(word: str) -> list[str]:
         if word in text:
             found.append(text)
     return found
+
+
+def script(name: str) -> ModuleType:
+    """Return a script of the folder ``scripts`` as a module."""
+    path = Path(__file__).parents[2] / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -30,7 +30,7 @@ from ackclock.linux import (
 )
 from ackclock.live import kernels
 from ackclock.runs.run import TABLES
-from live_support import in_guest, path
+from live_support import KERNEL, in_guest, path
 from support import Answer
 
 #: The beginning of arch/um/Kconfig as 6.1, 6.12 and 7.2 have it, in our words but for the entry.
@@ -406,6 +406,44 @@ def test_two_runs_in_a_guest_leave_the_same_bytes_and_another_seed_others(tmp_pa
     assert _left(tmp_path / "a") != _left(tmp_path / "c")
 
 
+def _web(rate: str, duration: str) -> ac.Scenario:
+    """Return web traffic over a path that adds next to nothing to its private lines."""
+    web = ac.Traffic(
+        "web", "reno", arrivals=ac.PackMimeArrivals(rate), app=ac.PackMime(), profile="linux",
+        from_node="c", to_node="s",
+    )  # fmt: skip
+    link = ac.GraphLink("path", from_node="s", to_node="c", rate="1 Gbit/s", delay="0 s")
+    return ac.Scenario(duration=duration, topology=ac.graph([link]), flows=[], traffic=[web])
+
+
+@in_guest
+def test_web_traffic_in_a_guest_has_the_private_lines_of_the_simulation() -> None:
+    scenario = _web("20 /s", "3 s")
+    simulated, run = (ac.run(scenario, on=place).connections for place in ("sim", "linux"))
+    base = dict(zip(simulated["connection"], simulated["base_rtt_s"], strict=True))
+    sent_again = run["syn_retransmits"] + run["synack_retransmits"]
+    handshakes = run["established_s"] - run["opened_s"]
+    seen = 0
+    for number, again, took in zip(run["connection"], sent_again, handshakes, strict=True):
+        if took == took and not again:  # noqa: PLR0124 - nan of one that is not there yet
+            # SYN and SYN-ACK take half a microsecond each; wake-ups some more.
+            assert base[number] < took < base[number] + 0.0002
+            seen += 1
+    assert seen > 40
+
+
+@in_guest
+def test_more_connections_at_once_than_sockets_are_told_in_a_line() -> None:
+    # 1200 open within 20 ms, and none is over before the 4 s of a round trip.
+    scenario = _web("60000 /s", "1 s")
+    (web,) = scenario.traffic
+    line = ac.AccessLine(delay="2 s")
+    held = replace(web, arrivals=ac.Poisson("60000 /s"), app=ac.Request("1 kB"),
+                   access=ac.Access(client=line), count=1200)  # fmt: skip
+    with pytest.raises((BadInput, UnfinishedError), match="more than 1000 connections"):
+        ac.run(replace(scenario, traffic=[held]), on="linux")
+
+
 @in_guest
 def test_sleep_takes_no_time_and_loops_are_ended(tmp_path: Path) -> None:
     kernel = kept.one(None)
@@ -479,6 +517,7 @@ def test_cases_in_a_guest_have_the_same_answers_each_time(tmp_path: Path) -> Non
     assert (one.alike, one.unsteady, one.meant) == (other.alike, other.unsteady, other.meant)
     for difference in one.differences:
         assert difference.file is not None
+        assert difference.script.startswith(f"// Kernel: Linux {KERNEL} in virtual time\n")
         assert ac.drill(difference.file, on="linux").passed == 1
 
 
@@ -639,6 +678,23 @@ def test_a_receiver_in_a_guest_holds_what_its_window_allows() -> None:
     assert row["timeouts"] == 0
     # 120 MB at 160 Mbit/s less 0.6 % of headers.
     assert row["completed_s"] == pytest.approx(6.0, abs=0.3)
+
+
+@in_guest
+def test_a_packet_at_the_beginning_of_a_run_is_offered_in_it() -> None:
+    scenario = ac.Scenario(
+        ac.Path("20 Mbit/s", "40 ms", buffer="1 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux", start="0.5 s")],
+        duration="1 s",
+        cross_traffic=[
+            ac.CrossTraffic("bottleneck", "10 packet/s", "500 B", kind="periodic", phase=0.0)
+        ],
+    )
+    run = ac.run(scenario, on="linux")
+    (row,) = run.sources.to_polars().rows(named=True)
+    # At 0, 0.1 ... 0.9 s, and perhaps at the end.
+    assert row["offered_packets"] in (10, 11)
+    assert row["delivered_packets"] <= row["offered_packets"]
 
 
 @in_guest

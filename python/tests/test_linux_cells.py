@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 
 import ackclock as ac
 from ackclock.linux import kept
-from live_support import KERNEL, in_guest
+from live_support import KERNEL, in_guest, script
 
-
-def _script() -> ModuleType:
-    path = Path(__file__).parents[2] / "scripts" / "linux_cells.py"
-    spec = importlib.util.spec_from_file_location("linux_cells", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["linux_cells"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-CELLS = _script()
+CELLS = script("linux_cells")
 #: Those without chance, shorter than on the page; the others need several seeds.
 SHORT = {
     cell.name: cell

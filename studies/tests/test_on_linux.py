@@ -28,7 +28,7 @@ from ackclock.studies.framework.parts import Part
 from ackclock.studies.framework.simulation import BrokenRunError, Tables, on_bench, simulate
 from ackclock.studies.framework.study import LINUX, Definition
 
-STUDIES_ON_LINUX = ("altman1997", "biswas2010", "scharf2008", "watanabe2013")
+STUDIES_ON_LINUX = ("altman1997", "biswas2010", "scharf2008", "tambuwal2018", "watanabe2013")
 
 Values = dict[str, Any]
 

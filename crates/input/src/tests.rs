@@ -389,8 +389,7 @@ fn what_reads_well_and_cannot_be_run_is_told_in_place() {
     assert_eq!(
         error_with("variant = \"reno\"", "variant = \"tahoe+partialack\""),
         "s.toml:21: flow[1].variant: `tahoe` does not go with `partialack`: Tahoe's window falls to \
-         one segment at a loss, so that it has no recovery phase during which fast recovery could \
-         send"
+         one segment at a loss, and slow start repairs it: no other window may come between"
     );
     let no_flows: String = GOOD.split("[[").next().unwrap().to_owned();
     let text = error(&no_flows);

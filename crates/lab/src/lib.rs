@@ -41,6 +41,7 @@ pub use laws::{
 };
 pub use run::allowed::allow;
 pub use run::background::{Background, Ticket};
+pub use run::departures::departures;
 pub use run::kernel::{KernelRequest, kernel};
 pub use run::live::{LivePlan, Lived, closed_to_programs, live, play, programs_asked};
 pub use run::load::{Ready, cache};

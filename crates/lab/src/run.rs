@@ -2,6 +2,7 @@
 
 pub(crate) mod allowed;
 pub(crate) mod background;
+pub(crate) mod departures;
 pub(crate) mod kernel;
 pub(crate) mod live;
 pub(crate) mod load;

@@ -2,7 +2,9 @@
 
 pub(crate) mod kernel_end;
 
+use std::cmp::Reverse;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,10 +12,10 @@ use std::time::Duration as StdDuration;
 
 use ackclock_app::{AnyApp, App, Note, Transport};
 use ackclock_sim::records::{Outcome, VideoRow};
-use ackclock_sim::scenario::NetworkSpec;
 use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::base::addresses::{PORTS, address};
+use crate::base::limits::LOOK_EVERY;
 use crate::hosts::kernel_end::KernelEnd;
 use crate::machine::kernel::KernelSettings;
 use crate::machine::net_ns::NetNs;
@@ -28,12 +30,34 @@ const PRIORITY: u8 = 5;
 /// The interval between looks at an end that waits for something of which no file tells.
 const LOOK: Duration = Duration::from_millis(1);
 
+/// Connections of traffic classes that may have sockets at once: two each, and a third for a moment, of the 4096 files
+/// that the kernel lets a process have by default.
+pub const MOST_AT_ONCE: usize = 1000;
+
+/// The time before it opens at which a connection gets its sockets, unless it has them before the run begins.
+const AHEAD: Duration = Duration::from_millis(100);
+
+/// The place of a connection's ends: how they are set up, and the namespaces of those that are the kernel's.
+#[derive(Clone, Copy, Debug)]
+pub struct Home<'a> {
+    /// The settings of its sockets.
+    pub settings: &'a KernelSettings,
+    /// A namespace a side; where there is none, somebody else is that end.
+    pub namespaces: [Option<&'a NetNs>; 2],
+}
+
+/// The next look after `now`: one wake-up serves all connections that wait so.
+const fn next_look(now: Instant, every: Duration) -> Instant {
+    let every = every.as_nanos();
+    Instant::from_nanos((now.as_nanos() / every + 1) * every)
+}
+
 /// A connection of which one or both ends are the kernel's.
 #[derive(Debug)]
-pub struct KernelConnection {
+pub struct KernelConnection<'a> {
     /// Its number, which its addresses say.
     number: usize,
-    network: NetworkSpec,
+    home: Home<'a>,
     opens: Instant,
     /// The side that opens: 0 the sender or client, 1 the receiver.
     opener: usize,
@@ -46,6 +70,8 @@ pub struct KernelConnection {
     received: [Bytes; 2],
     /// True if its objects are noted.
     logs_objects: bool,
+    /// True if a volume of the opener's has no answer, so that its last ACK says when it was served.
+    uploads: bool,
     /// True if it is to be forgotten once it is over.
     dynamic: bool,
     /// The time at which it is to be looked at even if no file tells anything.
@@ -78,6 +104,8 @@ pub struct ConnectionSetup {
     pub apps: [AnyApp<KernelEnd>; 2],
     /// True if its objects are noted.
     pub logs_objects: bool,
+    /// True if a volume of the opener's has no answer.
+    pub uploads: bool,
     /// True if it belongs to a traffic class.
     pub dynamic: bool,
 }
@@ -91,18 +119,44 @@ pub struct EndCounters {
     pub received: u64,
 }
 
-impl KernelConnection {
-    /// Makes the sockets of a connection: that of the passive side listens at once. Where a side has no
-    /// namespace, somebody else is that end.
-    ///
-    /// # Errors
-    /// A socket cannot be made, or the kernel lacks the congestion control.
-    pub fn new(
-        setup: ConnectionSetup,
-        settings: &KernelSettings,
-        namespaces: [Option<&NetNs>; 2],
-    ) -> io::Result<Self> {
-        let ConnectionSetup { number, opens, opener, apps, logs_objects, dynamic } = setup;
+impl<'a> KernelConnection<'a> {
+    /// A connection without sockets.
+    pub fn new(setup: ConnectionSetup, home: Home<'a>) -> Self {
+        let ConnectionSetup { number, opens, opener, apps, logs_objects, uploads, dynamic } = setup;
+        let settings = home.settings;
+        let ends = home.namespaces.map(|namespace| {
+            namespace
+                .map(|_| KernelEnd::new(settings.payload, settings.packet, settings.window_clamp))
+        });
+        let [first, second] = apps;
+        let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
+        Self {
+            number,
+            home,
+            opens,
+            opener,
+            due: Instant::NEVER,
+            ready: None,
+            listening: None,
+            ends,
+            apps,
+            received: [Bytes::ZERO; 2],
+            logs_objects,
+            uploads,
+            dynamic,
+            established: None,
+            completed: None,
+            closed: None,
+            repeated: [0; 2],
+            last: [TcpInfo::default(); 2],
+            failed: None,
+            failed_at: Instant::NEVER,
+        }
+    }
+
+    /// Makes its sockets: that of the passive side listens at once.
+    fn prepare(&mut self) -> io::Result<()> {
+        let Home { settings, namespaces } = self.home;
         // All of it before the socket connects or listens: later, what the default congestion control
         // has switched on stays on.
         let prepare = |socket: &OwnedFd| {
@@ -115,43 +169,25 @@ impl KernelConnection {
             }
             if settings.paced { sys::set_pacing(socket) } else { Ok(()) }
         };
-        let network = settings.network;
-        let at = |side: usize| (address(network, side, number), PORTS[side]);
-        let (active, passive) = (at(opener), at(1 - opener));
-        let ready = namespaces[opener]
+        let (active, passive) = (self.at(self.opener), self.at(1 - self.opener));
+        self.ready = namespaces[self.opener]
             .map(|namespace| namespace.within(|| sys::connect(active.0, active.1, prepare)))
             .transpose()?;
-        let listening = namespaces[1 - opener]
+        self.listening = namespaces[1 - self.opener]
             .map(|namespace| namespace.within(|| sys::listen(passive.0, passive.1, prepare)))
             .transpose()?;
-        let end = |namespace: Option<&NetNs>| {
-            namespace
-                .map(|_| KernelEnd::new(settings.payload, settings.packet, settings.window_clamp))
-        };
-        let ends = namespaces.map(end);
-        let [first, second] = apps;
-        let apps = [ends[0].is_some().then_some(first), ends[1].is_some().then_some(second)];
-        Ok(Self {
-            number,
-            network,
-            opens,
-            opener,
-            due: if ready.is_some() { opens } else { Instant::NEVER },
-            ready,
-            listening,
-            ends,
-            apps,
-            received: [Bytes::ZERO; 2],
-            logs_objects,
-            dynamic,
-            established: None,
-            completed: None,
-            closed: None,
-            repeated: [0; 2],
-            last: [TcpInfo::default(); 2],
-            failed: None,
-            failed_at: Instant::NEVER,
-        })
+        self.due = if self.ready.is_some() { self.opens } else { Instant::NEVER };
+        Ok(())
+    }
+
+    /// The address and the port of a side.
+    fn at(&self, side: usize) -> (IpAddr, u16) {
+        (address(self.home.settings.network, side, self.number), PORTS[side])
+    }
+
+    /// True if nothing is to be done for it any more.
+    const fn is_done(&self) -> bool {
+        self.dynamic && (self.closed.is_some() || self.failed.is_some())
     }
 
     /// True if what either end read was not what was sent.
@@ -197,13 +233,12 @@ impl KernelConnection {
 
     /// Opens or accepts the connection, if it is time.
     fn open_or_accept(&mut self, now: Instant) -> io::Result<()> {
-        let at = |side: usize| (address(self.network, side, self.number), PORTS[side]);
         let passive = 1 - self.opener;
+        let (ip, port) = self.at(passive);
         if now >= self.opens
             && let Some(ready) = self.ready.take()
             && let Some(end) = &mut self.ends[self.opener]
         {
-            let (ip, port) = at(passive);
             end.attach(ready.go(ip, port)?, None);
         }
         if let Some(listening) = &self.listening
@@ -226,7 +261,7 @@ impl KernelConnection {
         notes: &mut Vec<Note>,
     ) -> io::Result<()> {
         self.due = Instant::NEVER;
-        if self.failed.is_some() || (self.dynamic && self.closed.is_some()) {
+        if self.failed.is_some() || self.is_done() {
             return Ok(());
         }
         self.open_or_accept(now)?;
@@ -260,9 +295,12 @@ impl KernelConnection {
             notes.clear();
             // The app did not take all; nothing but time will make it do so. Nor does any file tell of
             // the last ACK, or of that of a volume without an answer.
-            let upload = matches!(app, AnyApp::Client(_)) && !end.all_acked();
-            if end.is_holding() || upload || (end.awaits_last_ack() && self.closed.is_none()) {
-                self.due = self.due.min(now + LOOK);
+            let upload = self.uploads && matches!(app, AnyApp::Client(_)) && !end.all_acked();
+            if end.is_holding() || upload {
+                self.due = self.due.min(next_look(now, LOOK));
+            } else if end.awaits_last_ack() && self.closed.is_none() {
+                self.due =
+                    self.due.min(next_look(now, if self.dynamic { LOOK_EVERY } else { LOOK }));
             }
             if side == 0 && self.completed.is_none() && end.is_served() {
                 self.completed = Some(now);
@@ -285,7 +323,8 @@ impl KernelConnection {
 
     /// The files to wait for.
     fn wait_for(&self, poll: &mut Poll) {
-        if let Some(listening) = &self.listening {
+        // Before it opens nobody comes.
+        if let Some(listening) = self.listening.as_ref().filter(|_| self.ready.is_none()) {
             poll.add(listening.as_raw_fd(), Interest { read: true, write: false });
         }
         for (file, interest) in self.ends.iter().flatten().filter_map(KernelEnd::interest) {
@@ -307,18 +346,71 @@ impl KernelConnection {
 
 /// Every connection of a run that has an end of the kernel's.
 #[derive(Debug, Default)]
-pub struct Hosts {
+pub struct Hosts<'a> {
     /// Flows first, then connections of traffic classes.
-    pub connections: Vec<KernelConnection>,
+    pub connections: Vec<KernelConnection<'a>>,
     /// The number of flows among them.
     pub flows: usize,
     /// The notes of their applications.
     pub app_log: AppLog,
     /// True if the path polls, so that this thread is not to sleep for long either.
     pub polls: bool,
+    /// Connections without sockets yet, that which opens first at the end.
+    waiting: Vec<usize>,
+    /// Connections with sockets for which something is to be done.
+    open: Vec<usize>,
 }
 
-impl Hosts {
+impl<'a> Hosts<'a> {
+    /// The connections of a run, of which so many are flows: these get their sockets, and so do the first of the others.
+    ///
+    /// # Errors
+    /// A socket cannot be made, or the kernel lacks the congestion control; and the number of that connection.
+    pub fn new(
+        connections: Vec<KernelConnection<'a>>,
+        flows: usize,
+    ) -> Result<Self, (usize, io::Error)> {
+        let mut waiting: Vec<_> = (0..connections.len()).collect();
+        waiting.sort_by_key(|n| Reverse((*n >= flows, connections[*n].opens, *n)));
+        let mut hosts = Self { connections, flows, waiting, ..Self::default() };
+        while !hosts.is_full()
+            && let Some(n) = hosts.waiting.pop()
+        {
+            hosts.connections[n].prepare().map_err(|error| (n, error))?;
+            hosts.open.push(n);
+        }
+        Ok(hosts)
+    }
+
+    fn is_full(&self) -> bool {
+        self.open.len() >= self.flows + MOST_AT_ONCE
+    }
+
+    /// When the next connection is to get its sockets.
+    fn prepares_at(&self) -> Instant {
+        let ahead = if self.is_full() { Duration::ZERO } else { AHEAD };
+        let next = self.waiting.last().map(|n| self.connections[*n].opens);
+        next.map_or(Instant::NEVER, |opens| Instant::START + opens.since(Instant::START + ahead))
+    }
+
+    /// Makes the sockets of the connections that open soon.
+    fn prepare(&mut self, now: Instant) -> io::Result<()> {
+        while self.prepares_at() <= now
+            && let Some(n) = self.waiting.pop()
+        {
+            if self.is_full() {
+                let message = format!(
+                    "more than {MOST_AT_ONCE} connections of traffic classes are open at {:.3} s",
+                    now.as_secs_f64()
+                );
+                return Err(io::Error::other(message));
+            }
+            self.connections[n].prepare()?;
+            self.open.push(n);
+        }
+        Ok(())
+    }
+
     /// Runs the applications until `end`, or until `stop` says so; returns what the flows' ends counted at
     /// each of `moments`, which are in the order of time.
     ///
@@ -335,7 +427,7 @@ impl Hosts {
         let mut wake_policy =
             WakePolicy::of_applications(self.polls, sys::request_realtime(PRIORITY))
                 .in_virtual_time(sys::in_virtual_time());
-        let Self { connections, flows, app_log, .. } = self;
+        let flows = self.flows;
         let mut snapshots: Vec<Vec<EndCounters>> = Vec::with_capacity(moments.len());
         let mut notes = Vec::new();
         let mut poll = Poll::default();
@@ -352,27 +444,37 @@ impl Hosts {
                 wake_policy.count_now(now, sys::thread_time());
             }
             while moments.get(snapshots.len()).is_some_and(|at| *at <= now) {
-                snapshots
-                    .push(connections[..*flows].iter_mut().map(KernelConnection::ends).collect());
+                let of_flows = self.connections[..flows].iter_mut();
+                snapshots.push(of_flows.map(KernelConnection::ends).collect());
             }
             if now >= end || stop.load(Ordering::Relaxed) {
                 break;
             }
+            self.prepare(now)?;
+            let prepares_at = self.prepares_at();
+            let Self { connections, open, app_log, .. } = self;
             for (n, owner) in owners.iter().enumerate().filter(|(n, _)| poll.is_ready(*n)) {
                 connections[*owner].due = Instant::START;
                 connections[*owner].note_room(poll.writable(n));
             }
-            for connection in connections.iter_mut().filter(|connection| connection.due <= now) {
-                wake_policy.note_activity(now);
-                connection.poll(clock.now(), app_log, &mut notes)?;
-            }
-            let next = moments.get(snapshots.len()).copied().unwrap_or(end).min(end);
-            let next = connections.iter().fold(next, |next, connection| next.min(connection.due));
+            let mut next = moments.get(snapshots.len()).copied().unwrap_or(end).min(end);
+            next = next.min(prepares_at);
             poll.clear();
             owners.clear();
-            for (n, connection) in connections.iter().enumerate() {
+            let mut over = false;
+            for n in &*open {
+                let connection = &mut connections[*n];
+                if connection.due <= now {
+                    wake_policy.note_activity(now);
+                    connection.poll(clock.now(), app_log, &mut notes)?;
+                    over |= connection.is_done();
+                }
+                next = next.min(connection.due);
                 connection.wait_for(&mut poll);
-                owners.resize(poll.len(), n);
+                owners.resize(poll.len(), *n);
+            }
+            if over {
+                open.retain(|n| !connections[*n].is_done());
             }
             let before = clock.now();
             let most = match wake_policy.wait(before, clock.until(next)) {
@@ -383,8 +485,8 @@ impl Hosts {
                 wake_policy.note_sleep(most, clock.now().since(before));
             }
         }
-        connections.iter_mut().skip(*flows).for_each(KernelConnection::note_counters);
-        connections.iter().for_each(KernelConnection::abandon);
+        self.connections.iter_mut().skip(flows).for_each(KernelConnection::note_counters);
+        self.connections.iter().for_each(KernelConnection::abandon);
         Ok(snapshots)
     }
 }

@@ -64,7 +64,7 @@ pub struct PathSnapshot {
     pub sources: Vec<SourceCounters>,
     /// One entry a flow.
     pub arrived: Vec<Arrived>,
-    /// One entry a wire, and in it one a flow: packets offered and dropped.
+    /// One entry a wire, and in it one a flow that is no connection of a class: packets offered and dropped.
     pub crossings: Vec<Vec<[u64; 2]>>,
 }
 
@@ -113,13 +113,15 @@ impl Path {
     pub fn new(scenario: &Scenario, plan: &Plan, mtu: usize) -> Self {
         let links = plan.wires.iter().map(|wire| wire.model.clone()).collect();
         let mut path = ackclock_net::Path::new(links);
-        let flows = plan.flows.iter().map(|flow| &flow.ways);
-        let ways = flows.chain(plan.connections.iter().map(|connection| &connection.ways));
+        let flows = plan.flows.iter().map(|flow| (&flow.ways, None));
+        let dynamic = plan.connections.iter().map(|planned| (&planned.ways, planned.lines.clone()));
         let mut connections = 0;
-        for ways in ways {
-            for (way, to) in ways.iter().zip([1, 0]) {
-                path.add_end(steps(way), end_of(connections, to));
-            }
+        for ([there, back], lines) in flows.chain(dynamic) {
+            let lines = lines.map(|lines| lines.map(|line| path.add_line(line)));
+            let [out, home] =
+                [[0, 3], [2, 1]].map(|ends| lines.map(|lines| ends.map(|line: usize| lines[line])));
+            path.add_end(Step::over(there, out), end_of(connections, 1));
+            path.add_end(Step::over(back, home), end_of(connections, 0));
             connections += 1;
         }
         let mut rates: Vec<_> = plan.wires.iter().map(|wire| wire.rate).collect();
@@ -127,7 +129,7 @@ impl Path {
             let mut change = Change { links: planned.change.wires.clone(), routes: Vec::new() };
             for (flow, ways) in &planned.change.routes {
                 for (from, way) in ways.iter().enumerate() {
-                    let route = path.add_route(steps(way), end_of(*flow, 1 - from));
+                    let route = path.add_route(Step::over(way, None), end_of(*flow, 1 - from));
                     change.routes.push((end_of(*flow, from), route));
                 }
             }
@@ -139,7 +141,7 @@ impl Path {
             path.change_at(planned.at, n);
         }
         for (n, wire) in plan.wires.iter().enumerate() {
-            path.count_crossings(n, connections);
+            path.count_crossings(n, plan.flows.len());
             if let Some(router) = &wire.router {
                 path.add_router(n, router.clone());
             }
@@ -359,10 +361,6 @@ impl Path {
 /// The number of a flow's end on the path: 0 of its sender, 1 of its receiver.
 fn end_of(flow: usize, side: usize) -> u32 {
     u32::try_from(2 * flow + side).expect("fewer than 2^31 flows")
-}
-
-fn steps(wires: &[usize]) -> Vec<Step> {
-    wires.iter().map(|wire| Step::Link(*wire)).collect()
 }
 
 fn wire_probes(scenario: &Scenario, plan: &Plan) -> Vec<WireProbe> {

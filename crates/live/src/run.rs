@@ -24,7 +24,7 @@ use crate::base::options::{End, Extras, KernelStep, LawSample, Options, PortKind
 use crate::base::windows::{self, moments};
 use crate::driver::path_driver::PathDriver;
 use crate::driver::pcap_tap::PcapTap;
-use crate::hosts::{ConnectionSetup, Hosts, KernelConnection};
+use crate::hosts::{ConnectionSetup, Home, Hosts, KernelConnection, MOST_AT_ONCE};
 use crate::kernel_routers::{self, InKernel};
 use crate::machine::diag::Diagnosis;
 use crate::machine::kernel::{self, KernelSettings};
@@ -74,15 +74,15 @@ struct HostPair {
 }
 
 impl HostPair {
-    fn setting(self) -> Setting {
-        let congestion_control = self.settings.congestion_control;
+    fn setting(&self) -> Setting {
+        let congestion_control = self.settings.congestion_control.clone();
         Setting {
-            flow: self.name,
+            flow: self.name.clone(),
             sender: self.ends[0].as_str(),
             receiver: self.ends[1].as_str(),
             paced: self.settings.paced || congestion_control == "bbr",
             congestion_control,
-            sysctls: self.found,
+            sysctls: self.found.clone(),
         }
     }
 }
@@ -107,6 +107,7 @@ pub fn run(
     sys::open_many_files();
     let kind = port_kind(options)?;
     let in_kernel = routers_in_kernel(scenario, &mut plan, &ends, options)?;
+    bound_own_ends(scenario, &plan, &ends)?;
     let connections = ConnectionPlan::all(scenario, &plan);
     let pairs = hosts(scenario, &ends, options.extras())?;
     let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
@@ -119,7 +120,9 @@ pub fn run(
     attached.map_err(LiveError::step("attach a Quick-Start router"))?;
     let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
-    let senders = pairs.iter().filter_map(|pair| Some((pair, pair.namespaces[0].as_ref()?)));
+    // Of connections of classes nobody asks between their opening and their end.
+    let of_flows = pairs[..scenario.flows.len()].iter();
+    let senders = of_flows.filter_map(|pair| Some((pair, pair.namespaces[0].as_ref()?)));
     let diagnoses = senders
         .map(|(pair, namespace)| namespace.within(|| Diagnosis::open(pair.settings.network)));
     let diagnoses =
@@ -177,7 +180,16 @@ pub fn run(
     report.kept_awake = awake.is_some();
     report.name_ends(&ends);
     report.programs = programs.finish(plan.end);
-    report.hosts = pairs.into_iter().map(HostPair::setting).collect();
+    report.hosts = pairs.iter().map(HostPair::setting).collect();
+    doubt_connections(&mut report, &plan, &hosts, &own);
+    for doubt in programs::doubts(scenario, &plan, &report.programs) {
+        report.doubt(doubt);
+    }
+    Ok(LiveRun { run, report, captures })
+}
+
+/// Doubts a run whose connections failed, or whose bytes changed on the way.
+fn doubt_connections(report: &mut Report, plan: &Plan, hosts: &Hosts<'_>, own: &OwnResults) {
     for end in own.ends.iter().flatten().flatten() {
         report.malformed += end.faults.malformed;
         report.changed += end.faults.content;
@@ -192,10 +204,6 @@ pub fn run(
             report.doubt(format!("the connection of `{}` failed: {why}", flow.name));
         }
     }
-    for doubt in programs::doubts(scenario, &plan, &report.programs) {
-        report.doubt(doubt);
-    }
-    Ok(LiveRun { run, report, captures })
 }
 
 /// A connection of a plan: a flow, or one of a traffic class.
@@ -277,18 +285,36 @@ impl<'a> ConnectionPlan<'a> {
         matches!(self.workload, Workload::App(app) if app.program().is_some())
     }
 
+    /// True if the client's volume has no answer.
+    fn uploads(&self) -> bool {
+        let Workload::Session(session) = self.workload else { return false };
+        session.exchanges.iter().any(|exchange| exchange.response == Bytes::ZERO)
+    }
+
     const fn is_dynamic(&self) -> bool {
         matches!(self.workload, Workload::Session(_))
     }
 }
 
+/// Refuses more connections with ends of our own than these are looked through for, packet by packet.
+fn bound_own_ends(scenario: &Scenario, plan: &Plan, ends: &[[End; 2]]) -> Result<(), LiveError> {
+    let flows = scenario.flows.len();
+    let own = plan.connections.iter().filter(|of| ends[flows + of.class].contains(&End::Own));
+    let Some(beyond) = own.clone().nth(MOST_AT_ONCE) else { return Ok(()) };
+    let message = format!(
+        "opens more than {MOST_AT_ONCE} connections in all, expected fewer or both ends the kernel's"
+    );
+    Err(ackclock_sim::ScenarioError::new(&format!("traffic[{}].arrivals", beyond.class), &message)
+        .into())
+}
+
 /// The sockets of every connection that has an end of the kernel's, and their applications.
-fn kernel_connections(
+fn kernel_connections<'a>(
     scenario: &Scenario,
     plan: &Plan,
     connections: &[ConnectionPlan<'_>],
-    pairs: &[HostPair],
-) -> Result<Hosts, LiveError> {
+    pairs: &'a [HostPair],
+) -> Result<Hosts<'a>, LiveError> {
     let made = connections.iter().enumerate().map(|(number, connection)| {
         let pair = &pairs[connection.entry];
         let setup = ConnectionSetup {
@@ -297,15 +323,16 @@ fn kernel_connections(
             opener: connection.opener,
             apps: connection.apps(scenario.seed)?,
             logs_objects: connection.logs_objects(),
+            uploads: connection.uploads(),
             dynamic: connection.is_dynamic(),
         };
         let ours = |namespace| if connection.is_programs() { None } else { namespace };
         let namespaces = pair.namespaces.each_ref().map(Option::as_ref).map(ours);
-        KernelConnection::new(setup, &pair.settings, namespaces)
-            .map_err(|error| no_socket(pair, &error))
+        Ok(KernelConnection::new(setup, Home { settings: &pair.settings, namespaces }))
     });
-    let connections = made.collect::<Result<_, LiveError>>()?;
-    Ok(Hosts { connections, flows: plan.flows.len(), ..Hosts::default() })
+    let made = made.collect::<Result<_, LiveError>>()?;
+    Hosts::new(made, plan.flows.len())
+        .map_err(|(number, error)| no_socket(&pairs[connections[number].entry], &error))
 }
 
 /// The place for rows while the run lasts, with the names that they refer to.
@@ -330,7 +357,7 @@ fn program_sockets(
 }
 
 /// Collects the results of our own ends, of the path's routers and of all applications.
-fn own_results(path_driver: &mut PathDriver, hosts: &mut Hosts, plan: &Plan) -> OwnResults {
+fn own_results(path_driver: &mut PathDriver, hosts: &mut Hosts<'_>, plan: &Plan) -> OwnResults {
     let mut results = OwnResults {
         ends: path_driver.userspace_counters(),
         decisions: std::mem::take(&mut path_driver.path.decisions),
@@ -649,16 +676,16 @@ fn no_socket(pair: &HostPair, error: &io::Error) -> LiveError {
 }
 
 /// The parts of a run that act while it lasts.
-struct Acting<'a> {
+struct Acting<'a, 'h> {
     path_driver: &'a mut PathDriver,
-    hosts: &'a mut Hosts,
+    hosts: &'a mut Hosts<'h>,
     programs: &'a mut Programs,
     routers: &'a InKernel,
 }
 
 /// Lets the run take its time.
 fn drive(
-    Acting { path_driver, hosts, programs, routers }: Acting<'_>,
+    Acting { path_driver, hosts, programs, routers }: Acting<'_, '_>,
     watcher: Watcher,
     moments: &[Instant],
     end: Instant,

@@ -15,6 +15,7 @@ use ackclock_units::{Duration, Instant};
 
 use crate::base::addresses::flow_of;
 use crate::base::feed::{Feed, Given};
+use crate::base::limits::LOOK_EVERY;
 use crate::machine::diag::Diagnosis;
 use crate::machine::tracepoint::{Probed, Tracepoint};
 use crate::records::observed::{Observed, SenderSample, sender_state};
@@ -22,9 +23,9 @@ use crate::sys::TcpInfo;
 use crate::timing::clock::Clock;
 use crate::watch::program_sockets::{ProgramSockets, SocketTotals};
 
-/// The interval between looks at connections. A repair lasts a round trip at least, so that none is missed on
-/// paths as long as this.
-pub const EVERY: Duration = Duration::from_millis(10);
+/// The longest interval between looks in virtual time, where a look costs as much as a packet or two: a quarter of the
+/// round trip, by which a repair is seen as well.
+const RARELY: Duration = Duration::from_millis(100);
 
 /// A probe of flows.
 #[derive(Clone, Debug)]
@@ -129,12 +130,13 @@ impl Watcher {
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut program_totals = Vec::with_capacity(moments.len());
         let mut look = Instant::START;
+        let is_virtual = crate::sys::in_virtual_time();
         let mut given = Given::default();
         loop {
             let now = clock.now();
             if now >= look {
                 self.look(now)?;
-                look += EVERY;
+                look += if is_virtual { self.between_looks() } else { LOOK_EVERY };
             }
             if let Some(tracepoint) = &mut self.tracepoint {
                 tracepoint.drain(clock, &mut self.probed);
@@ -162,6 +164,12 @@ impl Watcher {
         let lost = self.tracepoint.as_ref().map_or(0, |tracepoint| tracepoint.lost);
         let (samples, flow_events) = (self.samples.in_order(), self.rows);
         Ok(Watched { snapshots, program_totals, samples, flow_events, lost })
+    }
+
+    /// The time to the next look in virtual time: a quarter of the shortest round trip of any sender.
+    fn between_looks(&self) -> Duration {
+        let least = self.last.iter().flatten().map(|info| info.srtt_us).min().unwrap_or(0);
+        (Duration::from_micros(u64::from(least)) / 4).clamp(LOOK_EVERY, RARELY)
     }
 
     /// Looks at every connection.
@@ -291,7 +299,7 @@ fn probes(scenario: &Scenario, plan: &Plan, every_change: bool) -> Vec<FlowProbe
             flows: plan.flows.iter().map(of).collect(),
             interval: match probe.every {
                 Every::Change if every_change => None,
-                Every::Change => Some(EVERY),
+                Every::Change => Some(LOOK_EVERY),
                 Every::Interval(interval) => Some(interval),
             },
             next: from,

@@ -71,6 +71,11 @@ impl AccessLine {
         }
     }
 
+    /// Lines of a connection's both ends, up and down, that wait for one, or have none.
+    pub fn unused() -> [Self; 4] {
+        [(); 4].map(|()| Self::new(&AccessLineConfig::default(), Stream::new(0, "line")))
+    }
+
     /// Makes a [`new`](Self::new) line in the place of this one, and cheaper: `random` is asked for only if something
     /// may be lost.
     pub fn reset(&mut self, config: &AccessLineConfig, random: impl FnOnce() -> Stream) {

@@ -54,6 +54,18 @@ pub enum Step {
     Line(usize),
 }
 
+impl Step {
+    /// The steps over `links`, between two private lines if there are any.
+    pub fn over(links: &[usize], lines: Option<[usize; 2]>) -> Vec<Self> {
+        let [up, down] = match lines {
+            Some(lines) => lines.map(|line| Some(Self::Line(line))),
+            None => [None, None],
+        };
+        let links = links.iter().map(|link| Self::Link(*link));
+        up.into_iter().chain(links).chain(down).collect()
+    }
+}
+
 /// The steps from one end to the other.
 #[derive(Clone, Debug)]
 struct Route {

@@ -25,6 +25,12 @@ pub fn response(py: Python<'_>, parameters: &str) -> PyResult<String> {
     py.detach(|| guarded(|| calculator::response(parameters)))
 }
 
+/// Return when packets that come to one link at given moments leave: JSON in, JSON out. Raises ``BadInput``.
+#[pyfunction]
+pub fn departures(py: Python<'_>, question: &str) -> PyResult<String> {
+    py.detach(|| guarded(|| ackclock_lab::departures(question)))
+}
+
 /// Draws of PackMime-HTTP beside its reference: JSON in, JSON out. Raises ``BadInput``.
 #[pyfunction]
 pub fn packmime(py: Python<'_>, parameters: String) -> PyResult<String> {

@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::benches::{RouterBench, bench_dumbbell, bench_short};
     #[pymodule_export]
-    use super::calculator::{altman_infer, altman_predict, packmime, response};
+    use super::calculator::{altman_infer, altman_predict, departures, packmime, response};
     #[pymodule_export]
     use super::cells::{canonical, simulate_cells};
     #[pymodule_export]

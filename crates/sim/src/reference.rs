@@ -10,12 +10,10 @@ mod packet;
 use ackclock_app::AnyApp;
 use ackclock_net::path::{Change, Progress, Step};
 use ackclock_net::{
-    AccessLine, AccessLineConfig, Agenda, Counters, DelayHistogram, Header, Packet, Path,
-    SourceCounters,
+    AccessLine, Agenda, Counters, DelayHistogram, Header, Packet, Path, SourceCounters,
 };
 use ackclock_tcp::{Config, Endpoint};
 use ackclock_units::Instant;
-use ackclock_units::random::Stream;
 
 use crate::error::ScenarioError;
 use crate::hosts::host::Host;
@@ -70,8 +68,8 @@ impl<'o> Engine<'o> {
             let mut routes = Vec::new();
             for (flow, [there, back]) in change.routes {
                 let sender = index(2 * flow);
-                routes.push((sender, path.add_route(steps(&there, None), sender + 1)));
-                routes.push((sender + 1, path.add_route(steps(&back, None), sender)));
+                routes.push((sender, path.add_route(Step::over(&there, None), sender + 1)));
+                routes.push((sender + 1, path.add_route(Step::over(&back, None), sender)));
             }
             path.add_change(Change { links: change.wires, routes });
         }
@@ -233,8 +231,7 @@ impl Network for Path<SimPacket> {
     }
 
     fn add_lines(&mut self) -> u32 {
-        let unused = || AccessLine::new(&AccessLineConfig::default(), Stream::new(0, "line"));
-        let [first, ..] = [(); 4].map(|()| self.add_line(unused()));
+        let [first, ..] = AccessLine::unused().map(|line| self.add_line(line));
         index(first)
     }
 
@@ -246,22 +243,13 @@ impl Network for Path<SimPacket> {
     fn add_paths(&mut self, wires: &[Vec<usize>; 2], lines: Option<u32>, client: u32) -> [u32; 2] {
         let [there, back] = wires;
         // Of the client up and into the client, of the server up and into the server.
-        let line = |up, down| lines.map(|first| [first + up, first + down]);
-        let there = self.add_end(steps(there, line(0, 3)), client + 1);
-        [there, self.add_end(steps(back, line(2, 1)), client)]
+        let line =
+            |up, down| lines.map(|first| [first + up, first + down].map(|line| line as usize));
+        let there = self.add_end(Step::over(there, line(0, 3)), client + 1);
+        [there, self.add_end(Step::over(back, line(2, 1)), client)]
     }
 
     fn carries(&self, flow: u32) -> bool {
         self.packets_in_network(flow) > 0
     }
-}
-
-/// The steps of a path over `wires`, between two private lines if there are any.
-fn steps(wires: &[usize], lines: Option<[u32; 2]>) -> Vec<Step> {
-    let [up, down] = match lines {
-        Some(lines) => lines.map(|line| Some(Step::Line(line as usize))),
-        None => [None, None],
-    };
-    let links = wires.iter().map(|wire| Step::Link(*wire));
-    up.into_iter().chain(links).chain(down).collect()
 }

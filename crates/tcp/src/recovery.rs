@@ -310,8 +310,8 @@ impl Recovery for AnyRecovery {
         each!(self, recovery => recovery.probe_is_due())
     }
 
-    fn leave_to_law(&mut self) {
-        each!(mut self, recovery => recovery.leave_to_law());
+    fn leave_to_law(&mut self, keeps_journal: bool) {
+        each!(mut self, recovery => recovery.leave_to_law(keeps_journal));
     }
 
     fn journal(&mut self) -> Option<&mut Vec<Change>> {

@@ -274,7 +274,11 @@ fn owns(growth: GrowthChoice, slot: Slot) -> Option<&'static str> {
 fn refuses(growth: GrowthChoice, recovery: RecoveryChoice) -> Option<&'static str> {
     match growth.about().recoveries {
         Recoveries::LeavingTheWindow(reason) if !recovery.about().leaves_window => Some(reason),
-        Recoveries::Only(word, reason) if recovery.spelled() != word => Some(reason),
+        Recoveries::OrLeavingTheWindow(word, reason)
+            if recovery.spelled() != word && !recovery.about().leaves_window =>
+        {
+            Some(reason)
+        }
         _ => None,
     }
 }

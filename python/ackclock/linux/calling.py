@@ -23,7 +23,7 @@ from ackclock.linux.kept import Kept
 __all__ = ["Job", "Left", "Progress", "beside_each_other", "called", "kernel_of"]
 
 #: The name of a job: a key of the table of :mod:`ackclock.linux.guest`.
-Name = Literal["run", "drill", "answers", "settings"]
+Name = Literal["run", "drill", "answers", "queues", "settings"]
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 #: Told a guest's time in seconds; what it raises ends the guest.

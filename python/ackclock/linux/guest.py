@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
+import shutil
+import socket
+import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -55,10 +60,15 @@ def _wait_for_beginning() -> None:
     Each reading of the clock moves it by 256 ns, and there are more of them where modules have to
     be compiled.
     """
+    _sleep_until(time.CLOCK_MONOTONIC, BEGINNING_S * 10**9)
+
+
+def _sleep_until(clock: int, at_ns: int) -> None:
+    """Sleep until a moment of a clock."""
     libc = ctypes.CDLL(None)
     # The default slack of timers is 50 us, within which other timers would decide.
     libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    libc.clock_nanosleep(time.CLOCK_MONOTONIC, _ABSOLUTE, (ctypes.c_long * 2)(BEGINNING_S, 0), None)
+    libc.clock_nanosleep(clock, _ABSOLUTE, (ctypes.c_long * 2)(*divmod(at_ns, 10**9)), None)
     libc.prctl(_PR_SET_TIMERSLACK, 0, 0, 0, 0)
 
 
@@ -123,10 +133,93 @@ def _set(file: Path, value: str) -> None:
         setting.write(value.encode())
 
 
+def _queues(
+    _: Path, commands: list[str], packets: list[list[int]], *, ecn: bool
+) -> list[tuple[int, int | None, bool]]:
+    """Send packets through the disciplines of a device; return when each came and left, and marks.
+
+    The device is ``out``; what it sends arrives at once at ``in``, where the kernel stamps it.
+    """
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    for words in ("link add out type veth peer name in", "link set out up", "link set in up"):
+        _call(path, f"ip {words}")
+    for words in commands:
+        _call(path, f"tc {words}")
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_IP)) as out:
+        out.bind(("out", _IP))
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_IP)) as into:
+            into.bind(("in", _IP))
+            for end, option in ((out, _SO_SNDBUFFORCE), (into, _SO_RCVBUFFORCE)):
+                end.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+            into.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+            began = (time.time_ns() // 10**9 + 1) * 10**9
+            came: list[int] = []
+            for number, (at, flow, size) in enumerate(packets):
+                frame = _frame(number, flow, size, ecn=ecn)
+                _sleep_until(time.CLOCK_REALTIME, began + at)
+                came.append(time.time_ns() - began)
+                try:
+                    out.send(frame)
+                except OSError as error:
+                    # So a device says that its queue has dropped the packet.
+                    if error.errno != errno.ENOBUFS:
+                        raise
+            into.settimeout(_QUIET_S)
+            found: dict[int, tuple[int, bool]] = {}
+            with suppress(TimeoutError):
+                while True:
+                    frame, told, _flags, _from = into.recvmsg(64, 64)
+                    stamp = int.from_bytes(told[0][2][:8], "little") * 10**9
+                    stamp += int.from_bytes(told[0][2][8:16], "little") - began
+                    found[int.from_bytes(frame[42:46], "big")] = stamp, frame[15] & 3 == _CE
+    left = [found.get(number, (None, False)) for number in range(len(packets))]
+    return [(at, went, marked) for at, (went, marked) in zip(came, left, strict=True)]
+
+
+_IP, _CE, _ECT = 0x0800, 3, 2
+_SO_SNDBUFFORCE, _SO_RCVBUFFORCE, _SO_TIMESTAMPNS = 32, 33, 35
+_BUFFER = 1 << 27
+#: The time without a departure after which none is waited for any more.
+_QUIET_S = 5.0
+
+
+def _frame(number: int, flow: int, size: int, *, ecn: bool) -> bytes:
+    """Return a frame of so many bytes with UDP: the flow is its port, the payload its number."""
+    head = struct.pack(
+        ">BBHIBBH4s4s",
+        0x45,
+        _ECT if ecn else 0,
+        size - 14,
+        0,
+        64,
+        17,
+        0,
+        b"\x0a\0\0\1",
+        b"\x0a\0\0\2",
+    )
+    total = sum(struct.unpack(">10H", head))
+    total = (total & 0xFFFF) + (total >> 16)
+    head = head[:10] + struct.pack(">H", ~total & 0xFFFF) + head[12:]
+    udp = struct.pack(">HHHHI", 1000 + flow, 2000, size - 34, 0, number)
+    return (bytes(12) + struct.pack(">H", _IP) + head + udp).ljust(size, b"\0")
+
+
+def _call(path: str, words: str) -> None:
+    """Run a command of iproute2, and refuse what it refuses."""
+    name, *rest = words.split()
+    program = shutil.which(name, path=path)
+    if program is None:
+        raise BadInput(f"no `{name}` here (apt install iproute2)")
+    answer = subprocess.run([program, *rest], capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise BadInput(f"`{words}`: {answer.stderr.strip()}")
+
+
 #: The jobs: each has the guest's folder and its options, and returns what JSON can tell.
 _JOBS: dict[str, Callable[..., Any]] = {
     "answers": _answers,
     "drill": _drill,
+    "queues": _queues,
     "run": _run,
     "settings": _settings,
 }

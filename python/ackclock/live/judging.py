@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -130,13 +131,17 @@ def judge(
     if on not in ("live", "linux"):
         raise BadInput(f"on: `{on}` is no kernel, expected live or linux")
     kernels: list[Kernel] = []
+    asked = f"Linux {platform.release()}, that of the machine"
     if on == "linux":
         kernels = [guests("The kernel", linux, at_once)]
+        asked = f"Linux {calling.kernel_of(linux).manifest.key} in virtual time"
     elif linux is not None:
         raise BadInput("linux: a kernel is named, expected on=`linux` beside it")
     with Folder(out) if out is not None else nullcontext() as folder:
         read = judged(grid, random, seed, windows, at_once, kernels)
         found = read.pop("differences")
+        for row in found:
+            row["script"] = f"// Kernel: {asked}\n{row['script']}"
         files: Sequence[str | None] = [None] * len(found)
         if folder is not None and out is not None and found:
             files = write_scripts(Path(out), folder, found)

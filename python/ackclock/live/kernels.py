@@ -26,7 +26,7 @@ Kind = Literal["setting", "law", "script", "case"]
 Progress = Callable[[str], None]
 
 #: The laws of Linux by the names that scenarios have for them.
-_LAWS = (
+LAWS = (
     *("reno", "cubic", "bbr1", "dctcp", "bic", "cdg", "highspeed", "htcp", "hybla", "illinois"),
     *("lp", "nv", "scalable", "vegas", "veno", "westwood", "yeah"),
 )
@@ -195,7 +195,7 @@ def diff(
     progress("settings")
     settings = calling.beside_each_other(_settings, kernels, threads)
     differences = list(_of_settings(kernels, settings, threads))
-    laws = _LAWS[:_QUICK_LAWS] if quick else _LAWS
+    laws = LAWS[:_QUICK_LAWS] if quick else LAWS
     for law in laws:
         progress(f"the law {law}")
         differences += _of_law(kernels, law, threads)

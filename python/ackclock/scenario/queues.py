@@ -132,6 +132,11 @@ class CoDel(Table):
     ce_threshold : str (duration, such as "30 ms"), optional
         The delay above which every packet that asks for ECN is marked, for laws such as ``dctcp``;
         default: none.
+    rules : {"rfc", "linux"}, default "rfc"
+        The arithmetic of the law; default: that of the RFC. ``"rfc"``: That of RFC 8289: the square
+        root is exact. ``"linux"``: That of Linux: 16 bits of the root, by one step of Newton's a
+        drop, and times in units of 1024 ns. In flow queues all that waits counts as standing, and
+        drops of a full buffer count.
     """
 
     KIND: ClassVar[str | None] = "codel"
@@ -141,6 +146,7 @@ class CoDel(Table):
     limit: str = "unlimited"
     ecn: bool = False
     ce_threshold: str | None = None
+    rules: Literal["rfc", "linux"] = "rfc"
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,11 @@ class FqCoDel(Table):
         left out.
     drop_batch : int, default 64
         The most packets that the longest flow queue loses at once when the buffer is full.
+    rules : {"rfc", "linux"}, default "rfc"
+        The arithmetic of the law; default: that of the RFC. ``"rfc"``: That of RFC 8289: the square
+        root is exact. ``"linux"``: That of Linux: 16 bits of the root, by one step of Newton's a
+        drop, and times in units of 1024 ns. In flow queues all that waits counts as standing, and
+        drops of a full buffer count.
     """
 
     KIND: ClassVar[str | None] = "fq_codel"
@@ -187,6 +198,7 @@ class FqCoDel(Table):
     classify: Literal["hash", "flow"] = "hash"
     queues: int | None = None
     drop_batch: int = 64
+    rules: Literal["rfc", "linux"] = "rfc"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ FIGURES = {
     "f12": "Mixed populations",
     "middlebox": "SYN-ACKs lost without congestion",
     "live": "On real packets: the kernel after a lost SYN-ACK",
+    "linux": "On Linux in virtual time: the statements, a third way",
 }
 
 

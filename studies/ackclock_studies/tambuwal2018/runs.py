@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import Lock
 from typing import Any
 
@@ -228,7 +229,10 @@ def run_all(
         return row
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        rows = list(pool.map(one, zip(settings, keys, strict=True)))
+        pairs = zip(settings, keys, strict=True)
+        # The place of the runs is one of the caller's context.
+        futures = [pool.submit(copy_context().run, one, pair) for pair in pairs]
+        rows = [future.result() for future in futures]
     lists = {name: pl.List(kind) for name, kind in LISTS.items()}
     return pl.DataFrame(rows, schema_overrides=lists, infer_schema_length=None)
 

@@ -13,6 +13,7 @@ from ackclock.studies.framework.report import FigureSpec
 from ackclock.studies.framework.study import Definition
 from ackclock_studies.tambuwal2018 import STUDY, figures
 from ackclock_studies.tambuwal2018.analysis import Results, analyse
+from ackclock_studies.tambuwal2018.linux import LINUX
 from ackclock_studies.tambuwal2018.live import LIVE
 from ackclock_studies.tambuwal2018.page import build
 from ackclock_studies.tambuwal2018.predicates import CLAIMS
@@ -77,6 +78,7 @@ DEFINITION = Definition(
     figures=FIGURES,
     build=build,
     live=LIVE,
+    linux=LINUX,
 )
 
 reproduce = DEFINITION.reproduce

@@ -40,6 +40,9 @@ pub struct Wants {
     /// True if the law measures how much of what it sends meets congestion, and is to be told of the marks on every ACK
     /// ([`Growth::on_marks`]).
     pub measures_marks: bool,
+    /// True if the window grows in a repair as at any other time, and is the law's own then: no proportional rate
+    /// reduction comes between.
+    pub grows_in_repair: bool,
     /// True if the law models the path. Such a law is told of every delivery and loss, and owns the window during a
     /// repair: recovery says what is lost, the window how much goes out, and no proportional rate reduction comes
     /// between.
@@ -54,6 +57,7 @@ impl Wants {
         hears_acks: false,
         heeds_states: false,
         measures_marks: false,
+        grows_in_repair: false,
         models_path: false,
     };
 }
@@ -178,8 +182,8 @@ pub enum Recoveries {
     Any,
     /// Those with a scoreboard that leave the window to the law, for this reason.
     LeavingTheWindow(&'static str),
-    /// This one alone, for the reason behind it.
-    Only(&'static str, &'static str),
+    /// This one, or those that leave the window to the law, for the reason behind it.
+    OrLeavingTheWindow(&'static str, &'static str),
 }
 
 /// The routers that a law goes by.

@@ -3,7 +3,7 @@
 
 use ackclock_units::{Bytes, Mss};
 
-use super::contract::{About, Growth, Law, Model, Recoveries, whole_bytes};
+use super::contract::{About, Growth, Law, Model, Recoveries, Wants, whole_bytes};
 use crate::Profile;
 use crate::event::{Ack, Congestion, Proposal, RecoveryEnd, Signal, SlowStartStep};
 use crate::words::{ANY, Described, Word};
@@ -95,11 +95,17 @@ impl Law for Tahoe {
     const ABOUT: About = About {
         model: Some(Model::Tahoe),
         source: "Altman et al. 1997, \"Performance Modeling of TCP/IP in a Wide-Area Network\"",
-        defaults: &[(ANY, "gobackn"), (&[Profile::Rfc], "rfc3390"), (&[Profile::Linux], "rfc5681")],
-        recoveries: Recoveries::Only(
+        defaults: &[
+            (ANY, "gobackn"),
+            (&[Profile::Rfc], "rfc3390"),
+            (&[Profile::Linux], "rfc5681"),
+            // The kernel's scoreboard says what is lost, and nothing else is sent again.
+            (&[Profile::Linux], "rack"),
+        ],
+        recoveries: Recoveries::OrLeavingTheWindow(
             "gobackn",
-            "Tahoe's window falls to one segment at a loss, so that it has no recovery phase during \
-             which fast recovery could send",
+            "Tahoe's window falls to one segment at a loss, and slow start repairs it: no other \
+             window may come between",
         ),
         ..About::PLAIN
     };
@@ -113,6 +119,10 @@ impl Law for Tahoe {
 }
 
 impl Growth for Tahoe {
+    fn wants(&self) -> Wants {
+        Wants { grows_in_repair: true, ..Wants::ACKS }
+    }
+
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
         self.mss = ack.mss;
         match slow_start {

@@ -1,7 +1,10 @@
-//! Limits on the punctuality of a path: beyond them a run is no measurement.
+//! Limits on the punctuality of a path, beyond which a run is no measurement, and the interval of looks.
 
 use ackclock_units::Duration;
 
+/// The interval between looks at connections. A repair lasts a round trip at least, so that none is missed on
+/// paths as long as this.
+pub const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The most by which 99 % of the packets may be late.
 pub const MOST_LATENESS: Duration = Duration::from_micros(500);
 /// The most by which they may be late where the path's own queues vary the delay by more than ten times as much.

@@ -166,7 +166,10 @@ impl PathDriver {
             }
             self.flush(clock, &mut meter)?;
             while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
-                self.release(*moment, clock, &mut meter)?;
+                // What comes at the beginning is a part of the first window.
+                if *moment > Instant::START {
+                    self.release(*moment, clock, &mut meter)?;
+                }
                 snapshots.push(self.path.snapshot(*moment));
                 own.push(self.userspace_counters());
             }

@@ -255,11 +255,9 @@ pub fn check(
     }
     for (n, class) in scenario.traffic.iter().enumerate() {
         let key = |word: &str| format!("traffic[{n}].{word}");
-        if !class.access.is_none() {
-            return refuse(key("access"), "a live run has no private lines of connections");
-        }
         if let Some(why) = refused_app(&class.app) {
-            let message = format!("{why}; expected \"request\" or \"bulk\" for a live run");
+            let message =
+                format!("{why}; expected \"request\", \"bulk\" or \"packmime\" for a live run");
             return refuse(key("app.kind"), &message);
         }
         if !matches!(class.variant, VariantChoice::One(_)) {
@@ -285,10 +283,7 @@ pub fn check(
 /// that a new one is not run as something else.
 const fn refused_app(app: &TrafficApp) -> Option<&'static str> {
     match app {
-        TrafficApp::Bulk { .. } | TrafficApp::Request { .. } => None,
-        TrafficApp::Packmime { .. } => {
-            Some("its delays are private lines, which a live run does not have")
-        }
+        TrafficApp::Bulk { .. } | TrafficApp::Request { .. } | TrafficApp::Packmime { .. } => None,
         TrafficApp::Browser(_) => Some("a live run has no users who open connections"),
     }
 }

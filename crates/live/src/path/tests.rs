@@ -69,6 +69,49 @@ fn packets_of_both_ways_come_out_when_the_link_says() {
 }
 
 #[test]
+fn a_private_line_is_of_one_connection_and_stands_before_the_first_queue() {
+    // Up 1 ms at 8 Mbit/s and 10 ms; the link 1 ms and 20 ms; into the server 5 ms: 37 ms. Another connection's packet
+    // waits on no line of the first, but in the link's queue: 38 ms. Back 5 + 1 + 20 + 1 + 10 ms.
+    let web = r#", "traffic": [{
+        "name": "web", "variant": "reno", "profile": "linux", "from": "s", "to": "r",
+        "arrivals": {"kind": "list", "at": ["0 s", "0 s"]}, "app": {"kind": "bulk", "transfer": "1 kB"},
+        "access": {"client": {"rate": "8 Mbit/s", "delay": "10 ms"}, "server": {"delay": "5 ms"}}
+    }]"#;
+    let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "20 ms""#, web));
+    offer(&mut path, at(0), ipv4(0, 2), 1000, 0);
+    offer(&mut path, at(0), ipv4(0, 3), 1000, 0);
+    assert_eq!(released(&mut path, at(50_000)), [(37_000, 2, 0, 1000), (38_000, 3, 0, 1000)]);
+    offer(&mut path, at(50_000), ipv4(1, 2), 1000, 0);
+    assert_eq!(released(&mut path, at(100_000)), [(87_000, 2, 1, 1000)]);
+}
+
+#[test]
+fn web_traffic_has_the_round_trip_times_of_the_simulation() {
+    // 100 connections or so. 40 bytes take 320 ns at 1 Gbit/s, once a way.
+    let web = r#", "traffic": [{
+        "name": "web", "variant": "reno", "profile": "linux", "from": "s", "to": "r",
+        "arrivals": {"kind": "packmime", "rate": "10 /s"}, "app": {"kind": "packmime"}
+    }]"#;
+    let scenario = scenario(r#""rate": "1 Gbit/s", "delay": "0 s""#, web);
+    let simulated = ackclock_sim::simulate(&scenario).unwrap().connections;
+    let mut path = path(&scenario);
+    assert!(simulated.len() > 50, "{}", simulated.len());
+    for row in 0..simulated.len() {
+        let number = 2 + simulated.connection[row] as usize;
+        let mut now = at(20_000_000 * u64::try_from(row + 1).unwrap());
+        let begins = now;
+        for side in [0, 1] {
+            offer(&mut path, now, ipv4(side, number), 40, 0);
+            path.run(Instant::NEVER, now, |release| {
+                assert_eq!((release.flow, release.way), (number, side));
+                now = release.at;
+            });
+        }
+        assert_eq!(now.since(begins).as_nanos(), simulated.base_rtt_ns[row] + 640);
+    }
+}
+
+#[test]
 fn strangers_go_nowhere() {
     let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "20 ms""#, ""));
     // There are two flows.

@@ -47,7 +47,7 @@ pub fn rows(
     plan: &Plan,
     windows: &[Window],
     moments: &[Instant],
-    hosts: &Hosts,
+    hosts: &Hosts<'_>,
     outcome: &ThreadResults,
     own: &OwnResults,
 ) -> Run {
@@ -129,7 +129,7 @@ impl LastEnd {
         }
     }
 
-    fn kernel(hosts: &Hosts, number: usize, side: usize) -> Self {
+    fn kernel(hosts: &Hosts<'_>, number: usize, side: usize) -> Self {
         let connection = &hosts.connections[number];
         let outcome = connection.outcome(Instant::NEVER);
         Self {
@@ -150,7 +150,7 @@ impl LastEnd {
 fn connections(
     scenario: &Scenario,
     plan: &Plan,
-    hosts: &Hosts,
+    hosts: &Hosts<'_>,
     outcome: &ThreadResults,
     own: &OwnResults,
 ) -> Connections {
@@ -234,7 +234,7 @@ fn flow_row(
     plan: &Plan,
     window: &Window,
     flow: usize,
-    hosts: &Hosts,
+    hosts: &Hosts<'_>,
     between: &Between<'_>,
 ) -> FlowRow {
     let planned = &plan.flows[flow];
@@ -278,7 +278,7 @@ fn flow_row(
 
 /// The state of a flow's connection at `until`, each of whose ends is the kernel's or, where there is one, `own`.
 fn outcome(
-    connection: &KernelConnection,
+    connection: &KernelConnection<'_>,
     own: &[Option<UserspaceCounters>; 2],
     until: Instant,
 ) -> Outcome {

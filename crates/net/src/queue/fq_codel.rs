@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::{check_flow_queues, check_limit, check_size, size};
-use super::codel::{CoDelLaw, Control};
+use super::codel::{CoDelLaw, CoDelRules, Control};
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
 use crate::check::{Refusal, refuse};
@@ -199,6 +199,7 @@ impl FqCoDel {
                 break;
             }
         }
+        self.queues[place].control.count_others(packets, &self.config.law);
     }
 }
 
@@ -238,8 +239,12 @@ impl Queueing for FqCoDel {
             }
             let before = flow.waiting.bytes();
             let packets = flow.waiting.packets();
-            let next =
-                flow.control.pop(now, &mut flow.waiting, &self.config.law, self.config.ecn, log);
+            let others = match self.config.law.rules {
+                CoDelRules::Rfc => 0,
+                CoDelRules::Linux => self.held.bytes - before,
+            };
+            let law = (&self.config.law, self.config.ecn);
+            let next = flow.control.pop(now, &mut flow.waiting, others, law, log);
             self.held.bytes -= before - flow.waiting.bytes();
             self.held.packets -= (packets - flow.waiting.packets()) as u64;
             if let Some(next) = next {

@@ -23,8 +23,8 @@ pub use crate::layout::changes::PathChange;
 pub use crate::traffic::PlannedConnection;
 pub use crate::traffic::cross::CrossSource;
 
-/// Connections of traffic classes that a plan has room for.
-pub const MOST_CONNECTIONS: usize = 1000;
+/// Connections of traffic classes that a plan has room for: a kilobyte each, and more.
+pub const MOST_CONNECTIONS: usize = 1_000_000;
 
 /// A flow of a [`Plan`].
 #[derive(Clone, Debug)]
@@ -106,8 +106,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of `scenario`, without what waits for a flow's own events and without the private lines of
-    /// connections.
+    /// The plan of `scenario`, without what waits for a flow's own events.
     ///
     /// # Errors
     /// The first key whose value cannot be run.

@@ -1,6 +1,7 @@
 //! Every connection of a run, drawn before it begins: for another clock than the simulator's.
 
 use ackclock_app::Session;
+use ackclock_net::AccessLine;
 use ackclock_tcp::Config;
 use ackclock_units::{Duration, Instant};
 
@@ -23,6 +24,8 @@ pub struct PlannedConnection {
     pub configs: [Config; 2],
     /// The wires from its client to its server, and those back.
     pub ways: [Vec<usize>; 2],
+    /// Its private lines, if its class has any: of the client up, into the client, of the server up, into the server.
+    pub lines: Option<Box<[AccessLine; 4]>>,
     /// The propagation delay there and back.
     pub base_rtt: Duration,
 }
@@ -47,6 +50,11 @@ impl Classes {
                 let opening = self.open(at, n);
                 let class = &self.classes[n];
                 let number = opening.connection.number;
+                let lines = opening.lines.is_some().then(|| {
+                    let mut lines = Box::new(AccessLine::unused());
+                    class.reset_lines(&opening, &mut lines);
+                    lines
+                });
                 let settings = &class.settings[opening.connection.variant as usize];
                 drawn.push(PlannedConnection {
                     class: n,
@@ -58,6 +66,7 @@ impl Classes {
                         .ends
                         .map(|config| Config { seed: opening.connection.seed, ..config }),
                     ways: class.paths.clone(),
+                    lines,
                     base_rtt: opening.connection.base_rtt,
                 });
             }

@@ -240,9 +240,9 @@ pub trait Recovery: Debug + Send {
         false
     }
 
-    /// The growth law models the path: its window alone says how much goes out during a repair, and
-    /// a [`journal`](Self::journal) is kept for it. Before the first segment.
-    fn leave_to_law(&mut self) {}
+    /// The growth law's window alone says how much goes out during a repair; a [`journal`](Self::journal) is kept for a
+    /// law that models the path. Before the first segment.
+    fn leave_to_law(&mut self, _keeps_journal: bool) {}
 
     /// The segments that were SACKed or found lost since this was last emptied; `None` if the recovery does not
     /// know.

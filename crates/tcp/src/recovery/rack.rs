@@ -474,8 +474,8 @@ impl Recovery for Rack {
         self.repair.next_again(cwnd)
     }
 
-    fn leave_to_law(&mut self) {
-        self.repair.leave_to_law();
+    fn leave_to_law(&mut self, keeps_journal: bool) {
+        self.repair.leave_to_law(keeps_journal);
     }
 
     fn journal(&mut self) -> Option<&mut Vec<Change>> {

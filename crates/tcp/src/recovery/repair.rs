@@ -196,9 +196,11 @@ impl Repair {
     }
 
     /// The growth law alone says how much goes out during a repair.
-    pub(super) fn leave_to_law(&mut self) {
+    pub(super) fn leave_to_law(&mut self, keeps_journal: bool) {
         self.prr = None;
-        self.board.keep_journal();
+        if keeps_journal {
+            self.board.keep_journal();
+        }
     }
 
     /// The peer does not send SACKs: duplicate ACKs say how much arrived, and nothing says what.

@@ -212,8 +212,8 @@ impl Recovery for Sack {
         true
     }
 
-    fn leave_to_law(&mut self) {
-        self.repair.leave_to_law();
+    fn leave_to_law(&mut self, keeps_journal: bool) {
+        self.repair.leave_to_law(keeps_journal);
     }
 
     fn journal(&mut self) -> Option<&mut Vec<Change>> {

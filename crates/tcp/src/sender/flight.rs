@@ -168,9 +168,9 @@ impl Flight {
         self.recovery.cut(seq, len)
     }
 
-    /// A law that models the path decides what a loss costs.
-    pub(super) fn leave_to_law(&mut self) {
-        self.recovery.leave_to_law();
+    /// The law alone decides what a loss costs, and how much goes out in its repair.
+    pub(super) fn leave_to_law(&mut self, keeps_journal: bool) {
+        self.recovery.leave_to_law(keeps_journal);
     }
 
     /// The window comes down from `prior`, and the last ACK counts if `advanced` says whether it moved SND.UNA.

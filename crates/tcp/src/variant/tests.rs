@@ -115,9 +115,7 @@ fn modern_gives_every_law_the_recovery_and_the_first_window_of_today() {
             let parts =
                 format!("{law}+modern").parse::<Variant>().unwrap().resolve(profile).unwrap();
             assert_eq!(Part::Window(parts.window).spelled(), "iw10", "{law}");
-            // Tahoe alone has no recovery phase.
-            let recovery = if row.word == "tahoe" { "gobackn" } else { "rack" };
-            assert_eq!(Part::Recovery(parts.recovery).spelled(), recovery, "{law}");
+            assert_eq!(Part::Recovery(parts.recovery).spelled(), "rack", "{law}");
         }
     }
     for (written, profile, printed) in [

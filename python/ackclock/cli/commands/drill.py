@@ -194,6 +194,14 @@ def judge(
         typer.Option(metavar="FOLDER", help="Write a script for every unexpected difference."),
     ] = None,
     windows: Annotated[bool, typer.Option(help="Compare the windows, too.")] = True,
+    scenarios: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="In place of cases draw so many scenarios, and compare the simulation of each "
+            "with --on linux.",
+        ),
+    ] = None,
     on: Annotated[
         Literal["live", "linux"],
         typer.Option(help="live: this machine's kernel (root); linux: a kernel in virtual time."),
@@ -205,6 +213,13 @@ def judge(
 
     Both get the same packets at the same times, under the profile linux, and must send the same.
     """
+    if scenarios is not None:
+        if on != "linux":
+            raise BadInput(
+                f"--scenarios: they run in virtual time, expected `--on linux`, not `{on}`"
+            )
+        _judge_scenarios(scenarios, seed=seed, out=out, linux=linux, as_json=as_json)
+        return
     with printing.status("judging"):
         result = ackclock.judge(
             grid=grid, random=random, seed=seed, out=out, windows=windows, on=on, linux=linux
@@ -225,5 +240,25 @@ def judge(
         )
         for reason, count in sorted(result.meant.items()):
             print(f"  {count} meant: {reason}")
+    if result.differences:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _judge_scenarios(
+    count: int, *, seed: int, out: Path | None, linux: str | None, as_json: bool
+) -> None:
+    with printing.status("judging") as status:
+        result = ackclock.judge_scenarios(count, seed=seed, out=out, linux=linux, progress=status)
+    if as_json:
+        printing.print_json(result.to_dict())
+    else:
+        for difference in result.differences:
+            print(f"scenario {difference.number}: {difference.what}")
+            if difference.file is not None:
+                print(f"  {printing.plain(difference.file)}")
+        print(
+            f"{result.scenarios} scenarios on Linux {result.kernel}: {len(result.differences)} "
+            f"differ, {result.untold} cannot be told, {result.refused} refused"
+        )
     if result.differences:
         raise typer.Exit(EXIT_FAILED)

@@ -68,6 +68,8 @@ class OnLinux(Generic[P, T]):
     table: Callable[[Mapping[str, T]], pl.DataFrame]
     draw: Callable[[pl.DataFrame], Figure]
     caption: str
+    closed: Sequence[str] = ()
+    """The predicates that no run decides, as they hold closed forms against print."""
     also: Sequence[str | Callable[[pl.DataFrame], str]] = ()
     """Sentences of the page, as HTML, or what makes them of the figure's rows."""
 
@@ -117,13 +119,17 @@ class Statement:
     tests: Sequence[Compared] = field(default_factory=tuple)
 
     @classmethod
-    def of(cls, claim: Claim[R], results: Mapping[str, R]) -> Statement:
-        """Judge a claim at each place by its predicates, under the study's own reading alone."""
+    def of(cls, claim: Claim[R], results: Mapping[str, R], closed: Sequence[str] = ()) -> Statement:
+        """Judge a claim at each place by its predicates, under the study's own reading alone.
+
+        Those that are ``closed`` decide the verdict with the others, and are not compared.
+        """
         bare = Claim(claim.id, claim.statement, claim.predicates, _nothing, _nothing)
         at = {place: bare.judge(found) for place, found in results.items()}
         tests = [
             Compared.of(dict(zip(at, parts, strict=True)))
             for parts in zip(*(judged.parts for judged in at.values()), strict=True)
+            if parts[0].predicate.id not in closed
         ]
         return cls(claim.id, claim.statement, at, tests)
 
@@ -229,7 +235,7 @@ def measure(
         with on_bench(bench):
             results[place] = analyse(plan, run_parts(parts, store, ledger, console))
     by_id = {claim.id: claim for claim in claims}
-    statements = [Statement.of(by_id[name], results) for name in on.claims]
+    statements = [Statement.of(by_id[name], results, on.closed) for name in on.claims]
     rows = on.table(results)
     metadata = {"study": study.key, "quick": "yes" if quick else "no"}
     stage_data(folder, {KEY: rows}, metadata)

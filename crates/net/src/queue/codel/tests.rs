@@ -39,6 +39,16 @@ fn drops_follow_the_control_law() {
 }
 
 #[test]
+fn the_law_of_linux_takes_a_step_of_newtons_a_drop() {
+    let law = CoDelLaw { rules: CoDelRules::Linux, ..CoDelLaw::default() };
+    let mut codel = CoDel::new(CoDelConfig { law, ..CoDelConfig::default() });
+    push(&mut codel, millis(0), 0..1000, false);
+    // The root y of count n becomes y (3 - n y^2) / 2: from 1 for one it is 1/2 for two, 0.5625 for three, 0.4878 for four,
+    // 0.4415 for five. Drops are due at 205, 255, 311.3, 360.03 and 404.2 ms.
+    assert_eq!(serve(&mut codel, 0..420).0, [105, 205, 255, 312, 361, 405]);
+}
+
+#[test]
 fn marks_replace_drops_at_the_same_times() {
     let config = CoDelConfig { ecn: true, ..CoDelConfig::default() };
     let mut codel = CoDel::new(config);

@@ -90,6 +90,19 @@ fn what_a_mark_has_reduced_is_not_given_back_by_a_repair_for_nothing() {
 }
 
 #[test]
+fn tahoe_repairs_by_slow_start_with_the_window_of_its_own() {
+    // As the kernel's Tahoe: W_th = 20 / 2, W = 1; each ACK of new data in the repair is one more segment, a SACK alone
+    // none, and no proportional rate reduction holds the window.
+    let mut story = Story::linux("tahoe");
+    story.event(Kind::EnterRecovery, 0, 1, false);
+    assert_eq!(story.window(), (1, Some(10)));
+    story.event(Kind::Ack, 0, 1, false);
+    assert_eq!(story.window(), (1, Some(10)));
+    story.ack(1).ack(1);
+    assert_eq!(story.window(), (3, Some(10)));
+}
+
+#[test]
 fn an_echo_during_a_repair_bars_its_undo() {
     // tcp_fastretrans_alert: ECE clears prior_ssthresh. RFC 4015 §3.2 does not reverse either.
     for (name, profile) in [("reno", Profile::Linux), ("reno+rack", Profile::Rfc)] {

@@ -25,8 +25,8 @@ impl Allowance {
         } else {
             self.modelled = None;
         }
-        if self.modelled.is_some() {
-            flight.leave_to_law();
+        if self.modelled.is_some() || self.growth.wants().grows_in_repair {
+            flight.leave_to_law(self.modelled.is_some());
         }
         self.hearing = self.growth.wants().hears_acks.then(|| Box::new(Hearing::new(self.seed)));
         self.marks.set_measured(self.growth.wants().measures_marks);

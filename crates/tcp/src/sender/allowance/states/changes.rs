@@ -56,9 +56,13 @@ impl Allowance {
         let mut grows = true;
         let mut restarts = true;
         match taken.outcome {
-            Outcome::None => grows = !view.flight.recovery().in_recovery(),
+            Outcome::None => {
+                grows = !view.flight.recovery().in_recovery() || self.grows_in_repair();
+            }
             Outcome::Repaired { at_most } => self.on_repaired(view, at_most, stats),
-            Outcome::PartlyRepaired { restart_timer } => (grows, restarts) = (false, restart_timer),
+            Outcome::PartlyRepaired { restart_timer } => {
+                (grows, restarts) = (self.grows_in_repair(), restart_timer);
+            }
             Outcome::LossFound => {
                 grows = false;
                 self.on_loss_found(view, echoed, stats);
@@ -85,7 +89,8 @@ impl Allowance {
             self.enter_cwr(view, true, stats);
         }
         // tcp_may_raise_cwnd.
-        let forward = taken.newly_acked > Bytes::ZERO || view.flight.recovery().grows_on_sack();
+        let on_sack = || view.flight.recovery().grows_on_sack() && !self.grows_in_repair();
+        let forward = taken.newly_acked > Bytes::ZERO || on_sack();
         if grows && forward && self.states.state != CaState::Cwr {
             self.grow(view, taken);
             if self.hears_acks() {
@@ -93,6 +98,10 @@ impl Allowance {
             }
         }
         restarts
+    }
+
+    fn grows_in_repair(&self) -> bool {
+        self.growth.wants().grows_in_repair
     }
 
     /// The end of CWR and of Loss, of a Recovery on which another one follows, and the change between Open and Disorder.
