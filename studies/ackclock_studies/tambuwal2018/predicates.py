@@ -227,7 +227,9 @@ def _cells(
 def loss_increase_relative(results: Results, load: float, short: str) -> float:
     """Return Table 2's number as a share of standard TCP's loss rate, in percent."""
     difference = results.difference("plr", load, TSL[short], STANDARD).mean
-    return 100 * difference / results.mean("plr", load, STANDARD)
+    rate = results.mean("plr", load, STANDARD)
+    # A quick run at a low load may lose nothing.
+    return 100 * difference / rate if rate else math.nan
 
 
 def loss_increase_points(results: Results, load: float, short: str) -> float:
