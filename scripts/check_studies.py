@@ -31,7 +31,7 @@ SUITES = "suites"
 #: The modules of every study, in the order of ``studies/README.md``.
 MODULES = ("published", "scenarios", "runs", "analysis", "predicates", "figures", "page", "study")
 NEEDED = ("README.md", "__init__.py", *(f"{name}.py" for name in MODULES))
-OPTIONAL = ("model", "live", "readings")
+OPTIONAL = ("model", "live", "linux", "readings")
 
 
 def files(folder: Path) -> Iterator[str]:
