@@ -118,7 +118,7 @@ def draw(rows: pl.DataFrame) -> Figure:
         return made
 
 
-LINUX = OnLinux(
+LINUX: OnLinux[Plan, Results] = OnLinux(
     file=Path(__file__),
     plan=lambda quick: Few(quick=quick),
     parts=parts,

@@ -37,17 +37,12 @@ LOOKS = {OWN: ("blue", "o"), ALIKE: ("orange", "D"), REAL: ("green", "v")}
 
 @dataclass(frozen=True)
 class Few(Plan):
-    """The study's plan with shorter traces; quick: Figure 10 of NewReno alone."""
+    """The study's plan with shorter traces."""
 
     @property
     def long_s(self) -> float:
         """The time for which the slowest rates of Figures 4 and 6 are watched."""
         return 60.0 if self.quick else 120.0
-
-    @property
-    def growths(self) -> tuple[str, ...]:
-        """The growth laws of Figure 10."""
-        return ("newreno",) if self.quick else tuple(GROWTHS)
 
 
 @dataclass(frozen=True)
@@ -68,18 +63,20 @@ def asked(scenario: ac.Scenario) -> ac.Scenario:
 
 
 def _sender(traffic: ac.Traffic) -> ac.Traffic:
-    if ASKS in traffic.variant:
+    variant = str(traffic.variant)
+    if ASKS in variant:
         return replace(traffic, endpoint="ackclock")
     tcp = replace(traffic.tcp or TCP, min_rto=None)
-    return replace(traffic, variant=KERNELS[traffic.variant], profile="linux", tcp=tcp)
+    return replace(traffic, variant=KERNELS[variant], profile="linux", tcp=tcp)
 
 
-def parts(plan: Few, threads: int | None) -> list[Part]:
-    """Return the runs of Figures 4 and 6, 7 and 8, and 10."""
+def parts(plan: Plan, threads: int | None) -> list[Part]:
+    """Return the runs of Figures 4 and 6, 7 and 8, and 10; quick: the last of NewReno alone."""
+    growths = ("newreno",) if plan.quick else tuple(GROWTHS)
     transfers = [
         each
         for each in scenarios.transfers()
-        if each.growth in plan.growths
+        if each.growth in growths
         and each.startup != "iw10"
         and (each.buffer, each.ssthresh_rule) == ("lossless", "unchanged")
     ]
@@ -131,7 +128,7 @@ def draw(rows: pl.DataFrame) -> Figure:
         return made
 
 
-LINUX = OnLinux(
+LINUX: OnLinux[Plan, Results] = OnLinux(
     file=Path(__file__),
     plan=lambda quick: Few(quick=quick),
     parts=parts,

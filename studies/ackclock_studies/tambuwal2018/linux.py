@@ -172,7 +172,7 @@ def _of_counts(rows: pl.DataFrame) -> str:
     )
 
 
-LINUX = OnLinux(
+LINUX: OnLinux[Plan, Results] = OnLinux(
     file=Path(__file__),
     plan=lambda quick: Shorter(quick=quick),
     parts=parts,
