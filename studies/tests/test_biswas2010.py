@@ -220,4 +220,4 @@ def test_a_figure_alone_has_the_same_data(
 
 
 def test_the_study_is_registered_with_its_figures() -> None:
-    assert set(STUDIES.get("biswas2010").figures) == set(FIGURES) | {"live"}
+    assert set(STUDIES.get("biswas2010").figures) == set(FIGURES) | {"linux", "live"}

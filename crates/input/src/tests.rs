@@ -159,7 +159,7 @@ fn a_key_of_another_queue_is_refused() {
     assert_eq!(
         error_with(queue, "{ kind = \"codel\", target = \"5 ms\", mark = \"3 packet\" }"),
         "s.toml:7: topology.bottleneck.queue.mark: unknown key; `mark` is a key of the kind `droptail`. Known: \
-         `ce_threshold`, `ecn`, `interval`, `kind`, `limit`, `target`"
+         `ce_threshold`, `ecn`, `interval`, `kind`, `limit`, `rules`, `target`"
     );
     assert_eq!(
         error_with(queue, "{ kind = \"codel\", target = \"5\" }"),

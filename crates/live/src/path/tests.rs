@@ -74,7 +74,7 @@ fn a_private_line_is_of_one_connection_and_stands_before_the_first_queue() {
     // waits on no line of the first, but in the link's queue: 38 ms. Back 5 + 1 + 20 + 1 + 10 ms.
     let web = r#", "traffic": [{
         "name": "web", "variant": "reno", "profile": "linux", "from": "s", "to": "r",
-        "arrivals": {"kind": "list", "at": ["0 s", "0 s"]}, "app": {"kind": "bulk", "transfer": "1 kB"},
+        "arrivals": {"kind": "list", "at": ["0 s", "0 s"]}, "app": {"kind": "bulk", "size": "1 kB"},
         "access": {"client": {"rate": "8 Mbit/s", "delay": "10 ms"}, "server": {"delay": "5 ms"}}
     }]"#;
     let mut path = path(&scenario(r#""rate": "8 Mbit/s", "delay": "20 ms""#, web));
