@@ -16,15 +16,15 @@ from .laws.tracing import (
     LawTrace as LawTrace,
     law_trace as law_trace,
 )
-from .live.drawing import (
-    ScenarioDifference as ScenarioDifference,
-    ScenarioJudgement as ScenarioJudgement,
-    judge_scenarios as judge_scenarios,
-)
 from .live.judging import (
     CaseDifference as CaseDifference,
     Judgement as Judgement,
     judge as judge,
+)
+from .live.judging_scenarios import (
+    ScenarioDifference as ScenarioDifference,
+    ScenarioJudgement as ScenarioJudgement,
+    judge_scenarios as judge_scenarios,
 )
 from .live.scripts import (
     Drill as Drill,

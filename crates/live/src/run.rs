@@ -120,7 +120,7 @@ pub fn run(
     attached.map_err(LiveError::step("attach a Quick-Start router"))?;
     let mut hosts = kernel_connections(scenario, &plan, &connections, &pairs)?;
     hosts.polls = options.busy;
-    // Of connections of classes nobody asks between their opening and their end.
+    // Connections of classes are not looked at between their opening and their end.
     let of_flows = pairs[..scenario.flows.len()].iter();
     let senders = of_flows.filter_map(|pair| Some((pair, pair.namespaces[0].as_ref()?)));
     let diagnoses = senders

@@ -23,8 +23,8 @@ use crate::sys::TcpInfo;
 use crate::timing::clock::Clock;
 use crate::watch::program_sockets::{ProgramSockets, SocketTotals};
 
-/// The longest interval between looks in virtual time, where a look costs as much as a packet or two: a quarter of the
-/// round trip, by which a repair is seen as well.
+/// The longest interval between looks in virtual time that nobody waits for, where a look costs as much as a packet or
+/// two: a quarter of the round trip, by which a repair is seen as well.
 const RARELY: Duration = Duration::from_millis(100);
 
 /// A probe of flows.
@@ -130,13 +130,13 @@ impl Watcher {
         let mut snapshots = Vec::with_capacity(moments.len());
         let mut program_totals = Vec::with_capacity(moments.len());
         let mut look = Instant::START;
-        let is_virtual = crate::sys::in_virtual_time();
+        let rarely = crate::sys::in_virtual_time() && self.nobody_asks_between();
         let mut given = Given::default();
         loop {
             let now = clock.now();
             if now >= look {
                 self.look(now)?;
-                look += if is_virtual { self.between_looks() } else { LOOK_EVERY };
+                look += if rarely { self.between_looks() } else { LOOK_EVERY };
             }
             if let Some(tracepoint) = &mut self.tracepoint {
                 tracepoint.drain(clock, &mut self.probed);
@@ -166,7 +166,12 @@ impl Watcher {
         Ok(Watched { snapshots, program_totals, samples, flow_events, lost })
     }
 
-    /// The time to the next look in virtual time: a quarter of the shortest round trip of any sender.
+    /// True if a look tells nothing but of repairs and of means: no probe wants the window, and no program is timed.
+    fn nobody_asks_between(&self) -> bool {
+        self.probes.is_empty() && (0..self.seen.len()).all(|flow| !self.program_sockets.has(flow))
+    }
+
+    /// The time to the next look that nobody waits for: a quarter of the shortest round trip of any sender.
     fn between_looks(&self) -> Duration {
         let least = self.last.iter().flatten().map(|info| info.srtt_us).min().unwrap_or(0);
         (Duration::from_micros(u64::from(least)) / 4).clamp(LOOK_EVERY, RARELY)

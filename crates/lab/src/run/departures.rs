@@ -80,7 +80,7 @@ fn offered(mut link: Link, packets: &[(u64, u32, u32)], ecn: bool) -> Vec<Outcom
     let mut coming = (0..).zip(packets).peekable();
     loop {
         let comes = coming.peek().map(|(_, packet)| Instant::from_nanos(packet.0));
-        // What leaves makes room for what comes at the same moment.
+        // A departure makes room for an arrival of the same moment.
         if let Some(now) = next.filter(|next| comes.is_none_or(|comes| *next <= comes)) {
             next = link.depart(now).and_then(|left| {
                 let sent = (left.started.as_nanos(), now.as_nanos());

@@ -166,7 +166,7 @@ impl PathDriver {
             }
             self.flush(clock, &mut meter)?;
             while let Some(moment) = moments.get(snapshots.len()).filter(|at| **at <= now) {
-                // What comes at the beginning is a part of the first window.
+                // A packet of the very beginning counts in the first window.
                 if *moment > Instant::START {
                     self.release(*moment, clock, &mut meter)?;
                 }

@@ -107,7 +107,7 @@ class Definition(Generic[P, T]):
     live: Live | None = None
     """What it runs on real packets, as its figure ``live``; no part of the study's own run."""
     linux: OnLinux[P, T] | None = None
-    """What it runs on Linux in virtual time, as its figure ``linux``."""
+    """Its part on Linux in virtual time, as its figure ``linux``."""
 
     @property
     def key(self) -> str:

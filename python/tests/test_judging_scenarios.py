@@ -12,16 +12,16 @@ import pytest
 import ackclock as ac
 from ackclock.base.errors import BadInput
 from ackclock.linux import calling, kept
-from ackclock.live import drawing
+from ackclock.live import judging_scenarios
 from live_support import KERNEL, in_guest
 from support import Answer
 from test_linux import manifest
 
 
 def test_scenarios_are_those_of_their_seed_and_within_their_bounds() -> None:
-    drawn = [drawing.draw(7, number) for number in range(1, 101)]
-    assert drawn == [drawing.draw(7, number) for number in range(1, 101)]
-    assert drawn[0]["topology"] != drawing.draw(8, 1)["topology"]
+    drawn = [judging_scenarios.draw(7, number) for number in range(1, 101)]
+    assert drawn == [judging_scenarios.draw(7, number) for number in range(1, 101)]
+    assert drawn[0]["topology"] != judging_scenarios.draw(8, 1)["topology"]
     for table in drawn:
         ac.Scenario.from_dict(table)
         assert 3 <= int(table["duration"].removesuffix(" s")) <= 10
@@ -76,7 +76,7 @@ LEAST: dict[str, Any] = {
 
 def test_a_scenario_is_shrunk_to_what_a_difference_needs() -> None:
     before = repr(LARGE)
-    assert drawing.shrink(LARGE, "2 flows", _planted) == (LEAST, "1 flows")
+    assert judging_scenarios.shrink(LARGE, "2 flows", _planted) == (LEAST, "1 flows")
     assert repr(LARGE) == before
 
 
@@ -104,9 +104,9 @@ def test_what_differs_is_a_file_that_names_the_kernel(
         return kernel
 
     monkeypatch.setattr(calling, "kernel_of", kernel_of)
-    monkeypatch.setattr(drawing, "compare", compare)
+    monkeypatch.setattr(judging_scenarios, "compare", compare)
     found = ac.judge_scenarios(40, out=tmp_path / "out")
-    drawn = [drawing.draw(1, number) for number in range(1, 41)]
+    drawn = [judging_scenarios.draw(1, number) for number in range(1, 41)]
     meant = [n for n, table in enumerate(drawn, 1)
              if any(flow["variant"] == "scalable" for flow in table["flow"])]  # fmt: skip
     assert meant
