@@ -32,7 +32,7 @@ for _name in ("COLUMNS", "LINES"):
 
 #: The processor's seconds that a test may take, unless its mark says that it is run apart.
 BUDGET_S: float = tomllib.loads((ROOT / "ci/budget.toml").read_text("utf-8"))["longest_test_s"]
-APART = ("live", "slow")
+APART = ("linux", "live", "slow")
 
 
 def _processor_s() -> float:
