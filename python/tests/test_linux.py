@@ -726,3 +726,17 @@ def test_a_window_in_a_guest_stays_as_large_as_asked_and_acks_come_for_pairs() -
         for run in (ac.run(scenario), ac.run(scenario, on="linux"))
     ]
     assert acks[1] == pytest.approx(acks[0], rel=0.05)
+
+
+@in_guest
+def test_a_probe_in_a_guest_sees_the_window_at_its_own_interval() -> None:
+    """Without a probe a path of 200 ms is looked at each 50 ms; then it saw 20 windows of 88."""
+    scenario = ac.Scenario(
+        ac.Path("20 Mbit/s", "200 ms", buffer="1 BDP"),
+        [ac.Flow("reno", name="a", profile="linux")],
+        duration="2 s",
+        probes=[ac.Probe(flow="a", what=["cwnd"], every="10 ms")],
+    )
+    seen = [len(set(run.flow_samples["cwnd_segments"]))
+            for run in (ac.run(scenario), ac.run(scenario, on="linux"))]  # fmt: skip
+    assert seen[1] == pytest.approx(seen[0], rel=0.2), seen
