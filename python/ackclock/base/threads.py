@@ -45,15 +45,17 @@ class _Stopped(Exception):  # noqa: N818 - no error: nobody waits for the call a
 
 
 def side_by_side(
-    calls: Sequence[Callable[[Alive], Result]], most: int | None = None
+    calls: Sequence[Callable[[Alive], Result]],
+    most: int | None = None,
+    stop: Event | None = None,
 ) -> Generator[Result]:
     """Yield what calls return, in their order; ``most`` are under way at once, one a core.
 
     They are for what waits for a process: threads share one interpreter. If the caller is
-    interrupted, or closes this, calls under way are ended by the function that they are given. One
-    at a time is made on the caller's thread, as its result is asked for.
+    interrupted, or closes this, or sets ``stop``, calls under way are ended by the function that
+    they are given. One at a time is made on the caller's thread, as its result is asked for.
     """
-    stop = Event()
+    stop = stop or Event()
 
     def alive(_: object) -> None:
         if stop.is_set():

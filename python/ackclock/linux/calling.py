@@ -6,13 +6,11 @@ import json
 import os
 import sys
 import tempfile
-import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from ackclock.base.errors import BadInput, UnfinishedError
 from ackclock.base.writing import write_file
@@ -20,12 +18,10 @@ from ackclock.linux import booting, kept
 from ackclock.linux.building import refuse_machine
 from ackclock.linux.kept import Kept
 
-__all__ = ["Job", "Left", "Progress", "beside_each_other", "called", "kernel_of"]
+__all__ = ["Job", "Left", "Progress", "called", "kernel_of"]
 
 #: The name of a job: a key of the table of :mod:`ackclock.linux.guest`.
 Name = Literal["run", "drill", "answers", "queues", "settings"]
-Item = TypeVar("Item")
-Done = TypeVar("Done")
 #: Told a guest's time in seconds; what it raises ends the guest.
 Progress = Callable[[float], None]
 #: The seconds of the guest's clock that a job may take beyond what it is said to take.
@@ -126,41 +122,6 @@ def called(kernel: Kept, job: Job, progress: Progress | None = None) -> Generato
         )
         ended = booting.boot(kernel, wish, folder, progress)
         yield Left(_told(folder, ended), folder, ended.processor_s)
-
-
-def beside_each_other(
-    work: Callable[[Item, Progress], Done],
-    items: Sequence[Item],
-    threads: int | None = None,
-    stopped: threading.Event | None = None,
-) -> list[Done]:
-    """Return what a function with a guest of its own makes of each item, so many at once.
-
-    Parameters
-    ----------
-    work
-        Given an item and what its guest is to tell its time.
-    items
-        The items; the order of what is returned is theirs.
-    threads
-        Guests at once; default: one a core.
-    stopped
-        Ends all guests once it is set.
-    """
-    stopped = stopped or threading.Event()
-
-    def stop(_: float) -> None:
-        if stopped.is_set():
-            raise KeyboardInterrupt
-
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        done = [pool.submit(work, item, stop) for item in items]
-        try:
-            return [each.result() for each in done]
-        except BaseException:
-            stopped.set()
-            pool.shutdown(cancel_futures=True)
-            raise
 
 
 def _variables() -> dict[str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ackclock import _core
 from ackclock.base.errors import UnfinishedError
+from ackclock.base.threads import side_by_side
 from ackclock.base.writing import copy_file
 from ackclock.linux import calling
 from ackclock.linux.kept import Kept
@@ -59,8 +60,9 @@ def drill(
     parts = [
         (first, min(first + _SCRIPTS, len(scripts))) for first in range(0, len(scripts), _SCRIPTS)
     ]
-    work = partial(_part, kernel, scripts, how, None if pcap is None else Path(pcap))
-    return _core.Drill.joined(calling.beside_each_other(work, parts, threads))
+    folder = None if pcap is None else Path(pcap)
+    calls = [partial(_part, kernel, scripts, how, folder, part) for part in parts]
+    return _core.Drill.joined(list(side_by_side(calls, threads)))
 
 
 def _part(
@@ -124,5 +126,5 @@ def answers(
         with calling.called(kernel, job, progress) as left:
             return json.loads(left.told)
 
-    found = calling.beside_each_other(work, parts, threads, stopped)
+    found = side_by_side([partial(work, part) for part in parts], threads, stopped)
     return json.dumps([answer for part in found for answer in part])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal
 
 from ackclock import _core
 from ackclock.base.errors import BadInput
+from ackclock.base.threads import side_by_side
 from ackclock.linux import calling, drilling
 from ackclock.linux.kept import Kept
 from ackclock.linux.running import run_linux
@@ -193,7 +195,7 @@ def diff(
     if kernels[0].manifest.key == kernels[1].manifest.key:
         raise BadInput(f"both are {kernels[0].manifest.key}, expected two kernels")
     progress("settings")
-    settings = calling.beside_each_other(_settings, kernels, threads)
+    settings = list(side_by_side([partial(_settings, kernel) for kernel in kernels], threads))
     differences = list(_of_settings(kernels, settings, threads))
     laws = LAWS[:_QUICK_LAWS] if quick else LAWS
     for law in laws:
@@ -340,7 +342,7 @@ def _of_law(kernels: tuple[Kept, Kept], law: str, threads: int | None) -> list[K
                 return str(refused)
             return found.rows("flows")[0]
 
-        sides = calling.beside_each_other(run, kernels, threads)
+        sides = list(side_by_side([partial(run, kernel) for kernel in kernels], threads))
         if not _differ(sides[0], sides[1]):
             continue
         text = json.dumps(scenario.to_dict(), indent=2) + "\n"
