@@ -65,7 +65,7 @@ class Shorter(Plan):
     @property
     def length_s(self) -> int:
         """The length of the video that is played."""
-        return 30 if self.quick else 120
+        return 24 if self.quick else 120
 
 
 def asked(scenario: ac.Scenario) -> ac.Scenario:

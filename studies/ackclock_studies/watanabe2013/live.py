@@ -1,4 +1,4 @@
-"""The paper's paths with the kernel's senders: Reno, CUBIC and, beside them, BBR.
+"""The paper's paths with the kernel's senders: Reno, CUBIC, and BBR; Compound, CCP and CCPD loaded.
 
 The film of the study comes from our own server on a socket of the kernel's to the study's player
 on another. A real film, made by ffmpeg, comes from lighttpd: to the same player in a program of its
@@ -37,8 +37,11 @@ LENGTH_S = 60
 """Of the film's 624 s."""
 AFTER_S = 30
 """What a run lasts beyond the film, for its stalls."""
-SENDERS = {"reno": "reno", "cubic": "cubic", "bbr": "bbr1"}
+STOCK = {"reno": "reno", "cubic": "cubic", "bbr": "bbr1"}
 """The kernel's names, and ours; recovery and first window are those of Linux."""
+LOADED = {"compound": "compound", "ccp": "ccp(1)", "ccpd": "ccpd(1,4000)"}
+"""The paper's laws that the kernel lacks, as BPF."""
+SENDERS = STOCK | LOADED
 CASES = ("below", "above", "above-lossy", "wide")
 SERVED = ("below", "above")
 """The cases of the film from lighttpd."""
@@ -125,6 +128,11 @@ def _served(out: Path, scenario: ac.Scenario, *, length_s: int, vlc: bool) -> Si
     )
 
 
+def _loaded(_out: Path, scenario: ac.Scenario) -> SimAndLive:
+    """Return a scenario as it is: a machine that takes no laws as BPF skips it with the reason."""
+    return SimAndLive(sim=scenario, live=scenario)
+
+
 def trials(quick: bool) -> list[LiveTrial]:
     """Return the runs."""
     length_s = LENGTH_S // 2 if quick else LENGTH_S
@@ -133,6 +141,7 @@ def trials(quick: bool) -> list[LiveTrial]:
             f"{case}-{sender}",
             {"case": BY_KEY[case].label, "sender": sender, "by": SOCKETS},
             _scenario(case, sender, length_s),
+            prepare=_loaded if sender in LOADED else None,
         )
         for case in (CASES[:2] if quick else CASES)
         for sender in SENDERS
@@ -146,7 +155,7 @@ def trials(quick: bool) -> list[LiveTrial]:
                 prepare=partial(_served, length_s=length_s, vlc=by == VLC),
             )
             for case in SERVED
-            for sender in SENDERS
+            for sender in STOCK
         ]
     return made
 
@@ -265,7 +274,8 @@ def blocks(rows: pl.DataFrame) -> tuple[Prose | Sheet, ...]:
 LIVE = Live(
     file=Path(__file__),
     title="the film from the kernel’s senders",
-    caption="The kernel’s Reno, CUBIC and BBR beside the simulator’s under the profile linux.",
+    caption="The kernel’s Reno, CUBIC and BBR, and Compound, CCP and CCPD loaded into it as BPF, "
+    "beside the simulator’s under the profile linux.",
     trials=trials,
     reduce=reduce,
     draw=draw,
