@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 HEAD = """\
 # The papers' statements on a real Linux
 
@@ -20,6 +22,8 @@ applications and tests: of the simulation as the study has it, of a simulated se
 recovery, timers and habits of Linux, and of the TCP of Linux in virtual time, into which the
 papers' laws are built. The second tells what Linux's habits change from what the kernel alone does.
 The page `linux.html` of each report has every test with its numbers, and a figure.
+
+Minutes are those of one processor, guests included; the reports' `data/cost-*.parquet` have them.
 
 "Nearer" is the side on which more of the numbers behind a statement are as the paper has them. Two
 numbers agree if both pass their test, if neither does, or if they are no farther apart than the
@@ -34,8 +38,15 @@ def cells(*texts: object) -> str:
 
 def total(told: list[dict[str, Any]]) -> list[str]:
     """Return the table of all papers: statements, equal verdicts, numbers that agree."""
-    rows = [cells("paper", "asked", "verdict of the simulation", "numbers that agree", "kernel")]
-    rows.append(cells(*["---"] * 5))
+    heads = (
+        "paper",
+        "asked",
+        "verdict of the simulation",
+        "numbers that agree",
+        "minutes",
+        "kernel",
+    )
+    rows = [cells(*heads), cells(*["---"] * len(heads))]
     for study in told:
         asked = study["statements"]
         same = sum(each["verdicts"]["simulated"] == each["verdicts"]["on Linux"] for each in asked)
@@ -47,7 +58,14 @@ def total(told: list[dict[str, Any]]) -> list[str]:
         name = f"[{study['study']}](../studies/{study['study']}.md)"
         quick = ", quick" if study["quick"] else ""
         rows.append(
-            cells(name, len(asked), f"{same} of {len(asked)}", share, study["kernel"] + quick)
+            cells(
+                name,
+                len(asked),
+                f"{same} of {len(asked)}",
+                share,
+                f"{study['minutes']:.1f}",
+                study["kernel"] + quick,
+            )
         )
     return rows
 
@@ -69,9 +87,16 @@ def paper(study: dict[str, Any]) -> list[str]:
     return [*lines, ""] if study["not asked"] else lines
 
 
+def told_by(report: Path) -> dict[str, Any]:
+    """Return what a report says of its statements, and the minutes of a processor that it took."""
+    costs = [pl.read_parquet(path)["cpu_s"].sum() for path in report.glob("data/cost-*.parquet")]
+    claims = json.loads((report / "claims-linux.json").read_text())
+    return {**claims, "minutes": sum(costs) / 60}
+
+
 def main() -> None:
     """Print the page."""
-    told = [json.loads(Path(name, "claims-linux.json").read_text()) for name in sys.argv[1:]]
+    told = [told_by(Path(name)) for name in sys.argv[1:]]
     lines = [HEAD, *total(told), ""]
     for study in told:
         lines += paper(study)
