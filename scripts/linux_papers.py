@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import polars as pl
@@ -83,7 +84,8 @@ def paper(study: dict[str, Any]) -> list[str]:
         ]
         lines.append(cells(each["id"], *verdicts, each["nearer"], each["because"] or "–"))
     lines.append("")
-    lines += [f"* `{name}` was not asked: {why}." for name, why in study["not asked"].items()]
+    for name, why in study["not asked"].items():
+        lines += wrap(f"* `{name}` was not asked: {why}.", 120, subsequent_indent="  ")
     return [*lines, ""] if study["not asked"] else lines
 
 
