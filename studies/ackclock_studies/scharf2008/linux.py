@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 KERNELS = {"newreno+sack": "reno", "cubic+sack+standard": "cubic"}
 """The kernel's name of a sender of the study's. Its CUBIC has HyStart."""
 ASKS = "+quickstart"
-SHORT_S = 6.0
-"""The length of the traces that take the link at once or within a second or two."""
+SHORT_S = 5.0
+"""The length of the traces that take the link at once or within a second or two: 4 s are judged."""
+LARGEST_QUICK = 30_000_000
+"""The largest response if quick: a guest takes 20 s of a core for 100 MB."""
 LOOKS = {OWN: ("blue", "o"), ALIKE: ("orange", "D"), REAL: ("green", "v")}
 
 
@@ -73,15 +75,19 @@ def _sender(traffic: ac.Traffic) -> ac.Traffic:
 def parts(plan: Plan, threads: int | None) -> list[Part]:
     """Return the runs of Figures 4 and 6, 7 and 8, and 10; quick: the last of NewReno alone."""
     growths = ("newreno",) if plan.quick else tuple(GROWTHS)
+    largest = LARGEST_QUICK if plan.quick else max(scenarios.SIZES)
     transfers = [
         each
         for each in scenarios.transfers()
         if each.growth in growths
         and each.startup != "iw10"
+        and each.size_bytes <= largest
         and (each.buffer, each.ssthresh_rule) == ("lossless", "unchanged")
     ]
     traces = [
-        replace(each, length_s=plan.long_s if _is_slow(each) else SHORT_S)
+        replace(
+            each, length_s=plan.long_s if _is_slow(each) and each.growth in growths else SHORT_S
+        )
         for each in scenarios.traces(plan)
     ]
     routes = [Routed(*each) for each in routed()]
