@@ -38,7 +38,7 @@ const RECOVERY: u8 = 3;
 pub fn sender_state(before: &SenderState, ca_before: u8, info: &TcpInfo) -> SenderState {
     let entered = |state| u64::from(info.ca_state == state && ca_before != state);
     let threshold = info.ssthresh != TcpInfo::NO_THRESHOLD;
-    let acked = info.data_acked();
+    let (acked, sent) = (info.data_acked(), data_sent(info));
     SenderState {
         timeouts: u64::from(info.total_rto),
         loss_reductions: before.loss_reductions + entered(RECOVERY),
@@ -46,11 +46,16 @@ pub fn sender_state(before: &SenderState, ca_before: u8, info: &TcpInfo) -> Send
         in_recovery: info.ca_state == RECOVERY,
         in_slow_start: info.cwnd < info.ssthresh,
         acked,
-        sent: acked + u64::from(info.unacked) * u64::from(info.snd_mss),
+        sent,
         cwnd_segments: f64::from(info.cwnd),
         ssthresh_segments: if threshold { f64::from(info.ssthresh) } else { f64::NAN },
         ..SenderState::default()
     }
+}
+
+/// The bytes of data that a connection has sent once at least.
+fn data_sent(info: &TcpInfo) -> u64 {
+    info.data_acked() + u64::from(info.unacked) * u64::from(info.snd_mss)
 }
 
 /// The observations of a connection up to a moment.
@@ -58,8 +63,10 @@ pub fn sender_state(before: &SenderState, ca_before: u8, info: &TcpInfo) -> Send
 pub struct Observed {
     /// The number of times that it began to repair losses, or answered a mark.
     pub congestion_events: u64,
-    /// Those of them that came in slow start.
+    /// Those of them whose first lost segment was sent in slow start.
     pub in_slow_start: u64,
+    /// Data up to here was sent in slow start, or before a look saw the last one's end.
+    slow_start_sent: u64,
     /// Looks at it after its first round trip, and sums over them.
     pub looks: u64,
     /// The sum of the smoothed round-trip times.
@@ -90,11 +97,16 @@ impl Observed {
     /// Notes whether it began to repair losses or answered a mark since it was seen `before`.
     pub fn note_state(&mut self, before: Option<&TcpInfo>, now: &TcpInfo) {
         let was = before.map_or(0, |before| before.ca_state);
+        let was_in_slow_start = before.is_none_or(|before| before.cwnd < before.ssthresh);
         if now.ca_state >= REDUCING && was < REDUCING {
             self.congestion_events += 1;
-            if before.is_none_or(|before| before.cwnd < before.ssthresh) {
+            // The threshold may be reached before the loss is noticed.
+            if was_in_slow_start || now.data_acked() < self.slow_start_sent {
                 self.in_slow_start += 1;
             }
+        }
+        if was_in_slow_start || now.cwnd < now.ssthresh {
+            self.slow_start_sent = data_sent(now);
         }
     }
 }
@@ -136,8 +148,29 @@ mod tests {
             looks: 7,
             srtt_sum_us: 7000,
             rto_sum_us: 1_400_000,
+            ..Observed::default()
         };
         assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_loss_of_slow_start_is_one_although_it_is_noticed_later() {
+        let at = |ca_state, cwnd, segments: u64| TcpInfo {
+            bytes_acked: 1000 * segments + 1,
+            unacked: 27,
+            snd_mss: 1000,
+            ..info(ca_state, cwnd, 28)
+        };
+        let events = |first_lost| {
+            // Slow start ends at the second look, by which segments 0 to 126 were sent.
+            let looks = [at(0, 26, 90), at(0, 28, 100), at(0, 29, 126), at(3, 1, first_lost)];
+            let mut seen = Observed::default();
+            for (n, now) in looks.iter().enumerate() {
+                seen.note(n.checked_sub(1).map(|last| &looks[last]), now);
+            }
+            (seen.congestion_events, seen.in_slow_start)
+        };
+        assert_eq!((events(126), events(127)), ((1, 1), (1, 0)));
     }
 
     #[test]
