@@ -367,6 +367,13 @@ name = "a"
 variant = "newreno"
 tcp = { mss = "1448 B", sack = true, ecn = "on", min_rto = "200 ms", delayed_ack = "off", rledbat = "ledbatpp" }
 """,
+    "HostSpec": """
+[[flow]]
+name = "a"
+variant = "cubic"
+profile = "linux"
+host = { segmentation = "on" }
+""",
     "DelayedAckOn": """
 [[flow]]
 name = "a"

@@ -242,7 +242,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
                 "Flow",
                 "Flow",
                 "variant app name count profile tcp start stagger from_node=from to_node=to "
-                "endpoint network dscp",
+                "endpoint network dscp host",
                 defaults={"name": None, "count": 1, "network": "ipv4"},
             ),
             Class(
@@ -451,6 +451,7 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "lost_syns_forgiven answer_repeated_syn handshake_tick "
                 "three_seconds_after_lost_syn ecn ecn_echo abe quick_start",
             ),
+            Class("Host", "HostSpec", "segmentation"),
         ),
     ),
     "traffic": Module(
@@ -535,7 +536,7 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "Traffic",
                 "Traffic",
                 "name variant arrivals app utilisation profile tcp count start stop clients "
-                "from_node=from to_node=to access endpoint network dscp",
+                "from_node=from to_node=to access endpoint network dscp host",
                 defaults={"start": "0 s", "network": "ipv4"},
             ),
         ),

@@ -6,12 +6,14 @@ use ackclock_units::{Bytes, Duration, Mss};
 
 pub use crate::settings::{
     AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
-    QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, States,
-    Variation, WindowProbe,
+    QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, Segmentation,
+    States, Variation, WindowProbe,
 };
 use crate::variant::Parts;
 pub use ackclock_laws::Profile;
-pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec};
+pub use overrides::{
+    AutotuneSpec, DelayedAckSpec, HostSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec,
+};
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +51,8 @@ pub struct Config {
     pub states: States,
     /// When segments leave.
     pub pacing: Pacing,
+    /// The packets that the host hands to its card.
+    pub segmentation: Segmentation,
     /// The seed of the random choices that a growth law makes.
     pub seed: u64,
     /// When less than a full segment waits.
@@ -131,6 +135,7 @@ impl Config {
             },
             states: if law.is_linux() { States::Linux } else { States::Rfc },
             pacing: Pacing::Law,
+            segmentation: Segmentation::Off,
             seed: 0,
             nagle: Nagle::On,
             window_probe: WindowProbe::NewByte,

@@ -11,6 +11,7 @@ mod outlying;
 mod output;
 mod reason;
 pub(crate) mod replay;
+mod segmentation;
 mod stats;
 pub(crate) mod story;
 mod timers;
@@ -21,7 +22,7 @@ use ackclock_laws::growth::{AnyGrowth, Growth};
 use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use crate::config::{Config, Nagle};
+use crate::config::{self, Config, Nagle};
 use crate::recovery::{self, Outcome, Recovery, Tally};
 use crate::rtt::RttEstimator;
 use allowance::{Allowance, BeforeAck, Taken, View};
@@ -29,6 +30,7 @@ use backlog::Backlog;
 use flight::Flight;
 pub use output::{DataRange, Follows};
 pub use reason::{Reason, Reasons, Sending};
+use segmentation::Segmentation;
 pub use stats::SenderStats;
 
 pub(crate) use arrived::Arrived;
@@ -45,6 +47,8 @@ pub struct Sender {
     flight: Flight,
     stats: SenderStats,
     allowance: Allowance,
+    /// The packet of the host that is being sent; `None` if each is one segment.
+    segmentation: Option<Segmentation>,
 }
 
 impl Sender {
@@ -54,6 +58,7 @@ impl Sender {
             flight: Flight::new(config),
             stats: SenderStats::default(),
             allowance: Allowance::new(config),
+            segmentation: Self::segmentation(config),
         };
         sender.allowance.introduce(&mut sender.flight);
         sender
@@ -66,7 +71,12 @@ impl Sender {
         self.flight.reset(config);
         self.stats = SenderStats::default();
         self.allowance.reset(config);
+        self.segmentation = Self::segmentation(config);
         self.allowance.introduce(&mut self.flight);
+    }
+
+    fn segmentation(config: &Config) -> Option<Segmentation> {
+        (config.segmentation == config::Segmentation::On).then(Segmentation::default)
     }
 
     /// Replaces the growth law by a user's own; before the handshake.
@@ -318,7 +328,7 @@ impl Sender {
 
     /// The ACK that comes next echoes a mark of congestion.
     pub(crate) fn on_ecn_echo(&mut self, now: Instant, ack: Seq) {
-        let Self { backlog, flight, stats, allowance } = self;
+        let Self { backlog, flight, stats, allowance, .. } = self;
         allowance.on_ecn_echo(View { now, backlog, flight }, ack, stats);
     }
 
@@ -362,7 +372,7 @@ impl Sender {
         if duplicate || !arrived.sack.is_empty() {
             self.on_no_new_data(now, arrived, duplicate);
         } else if self.allowance.has_linux_states() {
-            let Self { backlog, flight, stats, allowance } = self;
+            let Self { backlog, flight, stats, allowance, .. } = self;
             allowance.on_bare_echo(View { now, backlog, flight }, stats);
             allowance.steer(flight, false);
         }
@@ -402,7 +412,7 @@ impl Sender {
             self.on_rtt(now, rtt);
         }
         let taken = Taken { newly_acked: Bytes::ZERO, rtt, in_flight_before, outcome };
-        let Self { backlog, flight, stats, allowance } = self;
+        let Self { backlog, flight, stats, allowance, .. } = self;
         let view = View { now, backlog, flight };
         if allowance.hears_acks() {
             allowance.tell_of_ack(view, &taken, arrived);
@@ -442,7 +452,7 @@ impl Sender {
             self.on_rtt(now, rtt);
         }
         let taken = Taken { newly_acked, rtt, in_flight_before, outcome };
-        let Self { backlog, flight, stats, allowance } = self;
+        let Self { backlog, flight, stats, allowance, .. } = self;
         let view = View { now, backlog, flight };
         if allowance.hears_acks() {
             allowance.tell_of_ack(view, &taken, arrived);

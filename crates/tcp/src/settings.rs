@@ -306,3 +306,17 @@ pub enum Pacing {
     /// half of ssthresh and 1.2 cwnd/srtt above; the first ten segments at once.
     Linux,
 }
+
+/// The packets that a host hands to its network card.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "SegmentationSpec")]
+pub enum Segmentation {
+    /// Single segments.
+    #[default]
+    Off,
+    /// Several segments at once, which the card sends back to back: as many as the pacing rate fills in a millisecond, two
+    /// at least and 64 KiB at most, for which a sender may wait (Linux's `tcp_tso_autosize` and
+    /// `tcp_tso_should_defer`).
+    On,
+}

@@ -15,6 +15,7 @@ __all__ = [
     "AnyDelayedAck",
     "Autotune",
     "DelayedAck",
+    "Host",
     "Tcp",
     "read_autotune",
     "read_delayed_ack",
@@ -174,3 +175,17 @@ class Tcp(Table):
     ecn_echo: Literal["until_reduced", "exact"] | None = None
     abe: bool | None = None
     quick_start: QuickStart | None = key(default=None, read=QuickStart.from_table)
+
+
+@dataclass(frozen=True)
+class Host(Table):
+    """The parts of a sender's host.
+
+    Attributes
+    ----------
+    segmentation : {"off", "on"}, optional
+        The packets that the host hands to its network card: ``"off"``, single segments; ``"on"``,
+        as many at once as Linux would, which leave back to back. Default: ``"off"``.
+    """
+
+    segmentation: Literal["off", "on"] | None = None

@@ -146,6 +146,9 @@ impl Dice {
                 json!({"mss": "536 B", "receive_window": "20 kB"}),
             ]);
         }
+        if self.chance(0.2) {
+            flow["host"] = json!({"segmentation": "on"});
+        }
         if self.chance(0.4) {
             flow["count"] = json!(self.one(&[2, 3, 5]));
             flow["stagger"] = json!(self.one(&["0 s", "1 ms", "70 ms"]));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Config;
 use crate::settings::{
     Autotune, DelayedAck, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, QuickStartConfig,
-    RledbatLaw,
+    RledbatLaw, Segmentation,
 };
 
 /// Makes a table of keys that may be left out: each with its type, and the place of its `value` in a `config`.
@@ -123,6 +123,15 @@ overrides! {
     abe: bool => config.ecn.abe = value;
     /// The part that the ends take in Quick-Start.
     quick_start: QuickStartTcp => config.quick_start = value.over(config.quick_start);
+}
+
+overrides! {
+    /// The parts of a sender's host.
+    HostSpec of Config(config, value);
+
+    /// The packets that the host hands to its network card: `"off"`, single segments; `"on"`, as many at once as
+    /// Linux would, which leave back to back. Default: `"off"`.
+    segmentation: Segmentation => config.segmentation = value;
 }
 
 overrides! {
