@@ -155,7 +155,7 @@ mod tests {
         fin[33] = 0x11;
         assert!(HeaderView::read(&fin).unwrap().fin);
         assert!(!HeaderView::read(&packet(0, 0)).unwrap().data);
-        assert!(HeaderView::read(&packet(0, 2)).unwrap().ecn);
+        assert_eq!(HeaderView::read(&packet(0, 2)).unwrap().ecn, Ecn::Ect0);
         assert_eq!(HeaderView::read(&packet(0, 0)[..39]), None);
         // IPv6 whose payload is not as long as it says.
         assert_eq!(HeaderView::read(&[0x60; 40]), None);
