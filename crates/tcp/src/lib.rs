@@ -21,8 +21,8 @@ pub mod simulator;
 pub mod variant;
 
 pub use config::{
-    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
-    Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, States, TcpSpec,
+    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, Ect, LossReduces,
+    Nagle, Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, States, TcpSpec,
     WindowProbe,
 };
 pub use data::cookie::CookieKey;
