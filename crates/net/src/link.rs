@@ -26,7 +26,8 @@ use crate::parts::impairments::Arrival;
 use crate::parts::loss::Loss;
 use crate::parts::thinning::Thinning;
 use crate::queue::{
-    Admission, Discipline, Effect, OwnQueue, QueueLimit, Reason, Room, Scheduled, Serving, Waiting,
+    Admission, Classes, Discipline, Effect, OwnQueue, QueueLimit, Reason, Room, Scheduled, Serving,
+    Waiting,
 };
 
 use frames::Frames;
@@ -518,6 +519,14 @@ impl Link {
     /// The delays in the queue by `now`.
     pub const fn delays(&self) -> &DelayHistogram {
         &self.delays
+    }
+
+    /// The counts of the two classes of a queue that has them.
+    pub fn classes(&mut self) -> Option<&Classes> {
+        match &mut self.queue {
+            Queue::Fifo(_) => None,
+            Queue::Scheduled(queue) => queue.classes(),
+        }
     }
 
     /// The counts of each cross-traffic source, as of the last call of [`counters`](Self::counters).

@@ -5,9 +5,9 @@ mod overrides;
 use ackclock_units::{Bytes, Duration, Mss};
 
 pub use crate::settings::{
-    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
-    QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, Segmentation,
-    States, Variation, WindowProbe,
+    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, Ect, LossReduces, Nagle,
+    Pacing, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules,
+    Segmentation, States, Variation, WindowProbe,
 };
 use crate::variant::Parts;
 pub use ackclock_laws::Profile;
@@ -90,10 +90,11 @@ impl Config {
         // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
         let (law, recovery) = (parts.growth.about(), parts.recovery.about());
         let ecn = |mode| {
+            let ect = if law.l4s { Ect::One } else { Ect::Zero };
             if law.needs_marks {
-                EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false }
+                EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false, ect }
             } else {
-                EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false }
+                EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false, ect }
             }
         };
         let rto = |min, granularity| RtoConfig {
@@ -167,7 +168,8 @@ impl Config {
                 timestamps: true,
                 sack: true,
                 loss_reduces: LossReduces::Cwnd,
-                states: States::Linux,
+                // Such a law's module keeps the state Open after marks, as far as the kernel lets it.
+                states: if law.l4s { States::Rfc } else { States::Linux },
                 recovery: common.recovery.as_linux(),
                 nagle: Nagle::Minshall,
                 window_probe: WindowProbe::OldNumber,

@@ -21,9 +21,9 @@ pub mod simulator;
 pub mod variant;
 
 pub use config::{
-    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, HostSpec, LossReduces,
-    Nagle, Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, Segmentation,
-    States, TcpSpec, WindowProbe,
+    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, Ect, HostSpec,
+    LossReduces, Nagle, Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules,
+    Segmentation, States, TcpSpec, WindowProbe,
 };
 pub use data::cookie::CookieKey;
 pub use endpoint::{

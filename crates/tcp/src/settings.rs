@@ -219,6 +219,20 @@ pub struct EcnConfig {
     pub echo: EcnEcho,
     /// True if a mark costs less than a loss (RFC 8511).
     pub abe: bool,
+    /// The codepoint of packets that ask for marks.
+    pub ect: Ect,
+}
+
+/// The codepoint of packets that ask for marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "EctSpec")]
+pub enum Ect {
+    /// ECT(0): new data alone asks for marks (RFC 3168 §6.1.4 to §6.1.6).
+    #[serde(rename = "0")]
+    Zero,
+    /// ECT(1), by which L4S is known: every segment after the handshake has it (RFC 9331 §4.1).
+    #[serde(rename = "1")]
+    One,
 }
 
 /// An end's part in Quick-Start (RFC 4782), besides the rate that its variant asks for.

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ackclock_packet::Ecn;
+
 /// Bytes before a packet in its buffer: room for an Ethernet header.
 pub const LEAD: usize = 14;
 
@@ -28,8 +30,8 @@ pub struct HeaderView {
     pub fin: bool,
     /// True if its IP header has options that routers look at.
     pub options: bool,
-    /// True if its sender understands marks (RFC 3168 §5).
-    pub ecn: bool,
+    /// Its ECN field (RFC 3168 §5).
+    pub ecn: Ecn,
 }
 
 impl HeaderView {
@@ -73,7 +75,7 @@ impl HeaderView {
         let flags = segment.and_then(|segment| segment.get(13)).copied().unwrap_or(0);
         let syn_ack = (flags & SYN != 0).then_some(flags & ACK != 0);
         let fin = flags & FIN != 0;
-        Some(Self { source, data, syn_ack, fin, options: header > fixed, ecn: ecn != 0 })
+        Some(Self { source, data, syn_ack, fin, options: header > fixed, ecn: Ecn::of_bits(ecn) })
     }
 }
 
@@ -143,7 +145,7 @@ mod tests {
             syn_ack: None,
             fin: false,
             options: false,
-            ecn: false,
+            ecn: Ecn::NotEct,
         };
         assert_eq!(headers, expected);
         let mut syn_ack = packet(0, 0);
@@ -153,7 +155,7 @@ mod tests {
         fin[33] = 0x11;
         assert!(HeaderView::read(&fin).unwrap().fin);
         assert!(!HeaderView::read(&packet(0, 0)).unwrap().data);
-        assert!(HeaderView::read(&packet(0, 2)).unwrap().ecn);
+        assert_eq!(HeaderView::read(&packet(0, 2)).unwrap().ecn, Ecn::Ect0);
         assert_eq!(HeaderView::read(&packet(0, 0)[..39]), None);
         // IPv6 whose payload is not as long as it says.
         assert_eq!(HeaderView::read(&[0x60; 40]), None);
@@ -184,7 +186,7 @@ mod tests {
             syn_ack: Some(true),
             fin: false,
             options: false,
-            ecn: true,
+            ecn: Ecn::Ect0,
         };
         assert_eq!(HeaderView::read(&ipv6(&[], 0)), Some(expected));
         assert!(HeaderView::read(&ipv6(&[], 1)).unwrap().data);

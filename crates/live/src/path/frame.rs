@@ -2,7 +2,7 @@
 
 use ackclock_net::path::{Forwarded, Payload};
 use ackclock_net::{Ack, QuickStartRouter};
-use ackclock_packet::{CongestionHeader, Flags};
+use ackclock_packet::{CongestionHeader, Ecn, Flags};
 use ackclock_units::Instant;
 use ackclock_wire::{OptionFate, Parsed, TcpOptions};
 
@@ -80,15 +80,16 @@ impl Payload for Frame {
         self.headers.fin
     }
 
-    fn asks_for_ecn(&self) -> bool {
+    fn ecn(&self) -> Ecn {
         self.headers.ecn
     }
 
     fn mark(&mut self) -> bool {
-        if self.headers.ecn {
+        let marks = self.headers.ecn != Ecn::NotEct;
+        if marks {
             header::mark(self.packet());
         }
-        self.headers.ecn
+        marks
     }
 
     fn forward(&mut self, quick_start: Option<&mut QuickStartRouter>) -> Forwarded {

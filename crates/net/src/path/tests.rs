@@ -1,3 +1,4 @@
+use ackclock_packet::Ecn;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate};
 
@@ -43,8 +44,8 @@ impl Payload for Parcel {
         false
     }
 
-    fn asks_for_ecn(&self) -> bool {
-        true
+    fn ecn(&self) -> Ecn {
+        Ecn::Ect0
     }
 
     fn mark(&mut self) -> bool {
@@ -251,7 +252,7 @@ fn taps_see_what_links_send() {
     path.tap(0);
     let source = path.links_mut()[0].add_source();
     path.send(at(0), 0, parcel(1, 1000));
-    let kind = PacketKind::new(Some(source), false, false);
+    let kind = PacketKind::new(Some(source), false, Ecn::NotEct);
     let cross = Packet { id: PacketId::new(u32::MAX), size: 500, class: 3, kind };
     path.offer_cross(at(100), 0, cross);
     let seen: Vec<_> = path

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Config;
 use crate::settings::{
-    Autotune, DelayedAck, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, QuickStartConfig,
+    Autotune, DelayedAck, EcnEcho, EcnMode, Ect, LossReduces, Nagle, Pacing, QuickStartConfig,
     RledbatLaw, Segmentation,
 };
 
@@ -114,11 +114,14 @@ overrides! {
     /// True if the timeout is at least 3 s after a lost SYN or SYN-ACK.
     three_seconds_after_lost_syn: bool => config.after_lost_syn.three_seconds = value;
     /// Explicit congestion notification: `"off"`, `"passive"` (if the peer asks for it) or `"on"`.
-    /// The variant `dctcp` asks for it in every profile.
+    /// The variants `dctcp` and `prague` ask for it in every profile.
     ecn: EcnMode => config.ecn.mode = value;
     /// The way in which the receiver tells of marks: `"until_reduced"` or `"exact"`; the latter with
-    /// `dctcp`.
+    /// `dctcp` and `prague`.
     ecn_echo: EcnEcho => config.ecn.echo = value;
+    /// The codepoint of packets that ask for marks: `"0"` or `"1"`, by which a queue for L4S knows them. With `"1"` every
+    /// segment after the handshake asks. Default: `"0"`, and `"1"` with `prague`.
+    ect: Ect => config.ecn.ect = value;
     /// True if a mark costs less than a loss (RFC 8511).
     abe: bool => config.ecn.abe = value;
     /// The part that the ends take in Quick-Start.

@@ -91,9 +91,11 @@ impl Network {
             self.notified = true;
         }
         // Cross-traffic is not in the arena, and is none of ECN's.
-        let ecn = hooks.marks
-            && packet.is_flows()
-            && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
+        let ecn = if hooks.marks && packet.is_flows() {
+            self.packets[packet.id.get() as usize].ip.ecn
+        } else {
+            Ecn::NotEct
+        };
         if self.links[wire as usize].filters_acks() {
             self.note_ack(wire, packet);
         }

@@ -1,6 +1,6 @@
 //! The end point as it reads and writes marks.
 
-use crate::config::EcnEcho;
+use crate::config::{EcnEcho, Ect};
 use crate::endpoint::Endpoint;
 use crate::sender::DataRange;
 use ackclock_packet::{Ecn, Flags, IpMeta, Segment};
@@ -47,7 +47,7 @@ impl Endpoint {
     }
 
     /// Marks a segment that goes out, with `stretch` of data if there is any: new data asks the
-    /// network for marks, and no other segment does (RFC 3168 §6.1.4 to §6.1.6).
+    /// network for marks, and no other segment does (RFC 3168 §6.1.4 to §6.1.6), unless they are those of L4S.
     pub(in crate::endpoint) fn mark(
         &mut self,
         segment: &mut Segment,
@@ -58,8 +58,12 @@ impl Endpoint {
             if self.sender.takes_reduced() {
                 segment.flags = segment.flags | Flags::CWR;
             }
-            return Ecn::Ect0;
+            return match self.marking.config.ect {
+                Ect::Zero => Ecn::Ect0,
+                Ect::One => Ecn::Ect1,
+            };
         }
-        Ecn::NotEct
+        // RFC 9331 §4.1 has every packet of L4S ask.
+        if self.marking.config.ect == Ect::One { Ecn::Ect1 } else { Ecn::NotEct }
     }
 }
