@@ -5,8 +5,8 @@ mod overrides;
 use ackclock_units::{Bytes, Duration, Mss};
 
 pub use crate::settings::{
-    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
-    QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, States,
+    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, EcnOption, LossReduces, Nagle,
+    Pacing, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, States,
     Variation, WindowProbe,
 };
 use crate::variant::Parts;
@@ -86,11 +86,14 @@ impl Config {
         // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
         let (law, recovery) = (parts.growth.about(), parts.recovery.about());
         let ecn = |mode| {
-            if law.needs_marks {
-                EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false }
+            let (mode, echo) = if law.needs_marks {
+                (EcnMode::On, EcnEcho::Exact)
             } else {
-                EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false }
-            }
+                (mode, EcnEcho::UntilReduced)
+            };
+            // tcp_ecn_option = 2, tcp_ecn_option_beacon = 3, tcp_ecn_fallback = 1.
+            let option = EcnOption::Always;
+            EcnConfig { mode, echo, abe: false, option, beacon: 3, fallback: true }
         };
         let rto = |min, granularity| RtoConfig {
             min,
