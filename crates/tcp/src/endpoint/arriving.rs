@@ -70,6 +70,7 @@ impl Endpoint {
             } else {
                 // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
                 self.challenge(now);
+                self.answer_syn_ack(segment, ip);
             }
             return;
         }
@@ -271,7 +272,14 @@ impl Endpoint {
         self.report_repeated(segment);
         // A SYN-ACK that was sent again ends here too, and its answer is what the peer waits for.
         self.answer(now, segment);
-        if segment.flags.contains(Flags::SYN | Flags::ACK) && self.receiver.ack_due() {
+        self.answer_syn_ack(segment, ip);
+    }
+
+    /// The ACK that is due may answer a SYN-ACK that came again.
+    #[cold]
+    fn answer_syn_ack(&mut self, segment: &Segment, ip: IpMeta) {
+        let syn_ack = segment.flags.contains(Flags::SYN | Flags::ACK);
+        if syn_ack && !self.is_passive() && self.receiver.ack_due() {
             self.marking.take_repeated_syn_ack(segment.flags, ip.ecn);
         }
     }

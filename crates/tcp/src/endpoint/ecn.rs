@@ -140,13 +140,6 @@ impl Marking {
         self.watches
     }
 
-    /// An ACK that was to answer the peer's SYN-ACK does not go out.
-    pub(super) fn reflect_no_more(&mut self) {
-        if let Some(accurate) = &mut self.accurate {
-            accurate.reflects = false;
-        }
-    }
-
     /// Accurate ECN, if both ends use it.
     pub(super) fn accurate(&self) -> Option<&Accurate> {
         self.accurate.as_deref()
