@@ -5,8 +5,8 @@ mod overrides;
 use ackclock_units::{Bytes, Duration, Mss};
 
 pub use crate::settings::{
-    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, Ect, LossReduces, Nagle,
-    Pacing, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules,
+    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, EcnOption, Ect, LossReduces,
+    Nagle, Pacing, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules,
     Segmentation, States, Variation, WindowProbe,
 };
 use crate::variant::Parts;
@@ -90,12 +90,15 @@ impl Config {
         // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
         let (law, recovery) = (parts.growth.about(), parts.recovery.about());
         let ecn = |mode| {
-            let ect = if law.l4s { Ect::One } else { Ect::Zero };
-            if law.needs_marks {
-                EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false, ect }
+            let (mode, echo) = if law.needs_marks {
+                (EcnMode::On, EcnEcho::Exact)
             } else {
-                EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false, ect }
-            }
+                (mode, EcnEcho::UntilReduced)
+            };
+            let ect = if law.l4s { Ect::One } else { Ect::Zero };
+            // tcp_ecn_option = 2, tcp_ecn_option_beacon = 3, tcp_ecn_fallback = 1.
+            let option = EcnOption::Always;
+            EcnConfig { mode, echo, abe: false, option, beacon: 3, fallback: true, ect }
         };
         let rto = |min, granularity| RtoConfig {
             min,

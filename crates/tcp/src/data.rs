@@ -2,4 +2,5 @@
 
 pub(crate) mod clock;
 pub(crate) mod cookie;
+pub(crate) mod counts;
 pub(crate) mod near;

@@ -19,10 +19,11 @@ mod unaided;
 
 use ackclock_laws::event::{CaState, Feedback, Handshake, Signal};
 use ackclock_laws::growth::{AnyGrowth, Growth};
-use ackclock_packet::{Range, SackBlocks, Seq};
+use ackclock_packet::{AccurateEcn, Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
 use crate::config::{self, Config, Nagle};
+use crate::data::counts::{AceReport, EcnCounts};
 use crate::recovery::{self, Outcome, Recovery, Tally};
 use crate::rtt::RttEstimator;
 use allowance::{Allowance, BeforeAck, Taken, View};
@@ -332,6 +333,48 @@ impl Sender {
         allowance.on_ecn_echo(View { now, backlog, flight }, ack, stats);
     }
 
+    /// Both ends use accurate ECN.
+    pub(crate) fn hear_accurately(&mut self) {
+        self.allowance.hear_accurately();
+    }
+
+    /// The handshake's own report: the SYN-ACK came `marked`, or the bits `zeroed`.
+    pub(crate) fn after_handshake(
+        &mut self,
+        marked: bool,
+        zeroed: bool,
+        option: Option<&AccurateEcn>,
+    ) {
+        self.allowance.after_handshake(marked, zeroed, option);
+    }
+
+    /// The ACK that comes next has this report of accurate ECN.
+    pub(crate) fn expect_report(&mut self, report: AceReport) {
+        self.allowance.expect_report(report);
+    }
+
+    /// True if the peer has sent the option of accurate ECN.
+    pub(crate) fn sees_counters(&self) -> bool {
+        self.allowance.sees_counters()
+    }
+
+    /// True if the counter in the peer's headers is changed on the way.
+    pub(crate) fn is_mangled(&self) -> bool {
+        self.allowance.is_mangled()
+    }
+
+    /// Marks that the peer has received, as this end believes; `None` without accurate ECN.
+    pub fn believed(&self) -> Option<EcnCounts> {
+        self.allowance.believed()
+    }
+
+    /// Counts the marks that the ACK being taken reports; true if there are any.
+    #[cold]
+    fn count_marks(&mut self, now: Instant, newly_acked: Bytes) -> bool {
+        let Self { backlog, flight, stats, allowance, .. } = self;
+        allowance.count_marks(View { now, backlog, flight }, newly_acked, stats)
+    }
+
     /// True if the segment of new data that goes out now is to say that the window was reduced.
     pub(crate) const fn takes_reduced(&mut self) -> bool {
         self.allowance.takes_reduced()
@@ -371,7 +414,13 @@ impl Sender {
         let duplicate = arrived.pure && unchanged && !empty;
         if duplicate || !arrived.sack.is_empty() {
             self.on_no_new_data(now, arrived, duplicate);
-        } else if self.allowance.has_linux_states() {
+        } else {
+            if self.allowance.counts_marks() {
+                self.count_marks(now, Bytes::ZERO);
+            }
+            if !self.allowance.has_linux_states() {
+                return;
+            }
             let Self { backlog, flight, stats, allowance, .. } = self;
             allowance.on_bare_echo(View { now, backlog, flight }, stats);
             allowance.steer(flight, false);
@@ -381,6 +430,7 @@ impl Sender {
     /// An ACK of `ack`, which is below SND.UNA as another one overtook it: what it acknowledges selectively still
     /// counts, and a duplicate that it reports even if nothing is under way any more (Linux's `tcp_ack`, `old_ack`).
     pub(crate) fn on_old_ack(&mut self, now: Instant, old: Seq, sack: &[Range]) {
+        self.allowance.forget_report();
         let reports_duplicate = recovery::reports_duplicate(sack, old);
         let una = self.flight.una();
         // A block that ends below SND.UNA by now would seem to report a duplicate.
@@ -406,6 +456,9 @@ impl Sender {
         self.flight.settle_alarm();
         let in_flight_before = self.in_flight();
         let outcome = self.recover(now, duplicate, Bytes::ZERO, arrived);
+        if self.allowance.counts_marks() {
+            self.count_marks(now, Bytes::ZERO);
+        }
         self.flight.note_alarm();
         let rtt = self.flight.sample(now, arrived.ack);
         if let Some(rtt) = rtt {
@@ -443,9 +496,12 @@ impl Sender {
         in_flight_before: Bytes,
     ) {
         let linux = self.allowance.has_linux_states();
-        let echoed = !linux && self.allowance.take_echo(&self.flight, arrived.ack);
+        let mut echoed = !linux && self.allowance.take_echo(&self.flight, arrived.ack);
         self.flight.on_progress(arrived.ack);
         let outcome = self.recover(now, false, newly_acked, arrived);
+        if self.allowance.counts_marks() {
+            echoed |= self.count_marks(now, newly_acked);
+        }
         let rtt = self.flight.sample(now, arrived.ack);
         let rtt = rtt.or_else(|| self.flight.echoed_rtt(now, arrived));
         if let Some(rtt) = rtt {

@@ -197,6 +197,51 @@ pub enum EcnMode {
     Passive,
     /// Asked for on every SYN.
     On,
+    /// Accurate ECN (RFC 9768) asked for and answered, and classic ECN with a peer that has no other.
+    Accecn,
+    /// Classic ECN asked for; either is answered.
+    OnOrAccecn,
+    /// Nothing asked for; either is answered.
+    PassiveAccecn,
+}
+
+impl EcnMode {
+    /// True if a SYN asks for classic ECN.
+    pub const fn asks(self) -> bool {
+        matches!(self, Self::On | Self::OnOrAccecn)
+    }
+
+    /// True if a SYN that asks for classic ECN is answered.
+    pub const fn answers(self) -> bool {
+        !matches!(self, Self::Off)
+    }
+
+    /// True if a SYN asks for accurate ECN.
+    pub const fn asks_accurately(self) -> bool {
+        matches!(self, Self::Accecn)
+    }
+
+    /// True if a SYN that asks for accurate ECN is answered.
+    pub const fn answers_accurately(self) -> bool {
+        matches!(self, Self::Accecn | Self::OnOrAccecn | Self::PassiveAccecn)
+    }
+}
+
+/// When the option of accurate ECN is sent (RFC 9768 §3.2.3).
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "EcnOptionSpec")]
+pub enum EcnOption {
+    /// Never.
+    Never,
+    /// When a counter changed or the beacon is due.
+    Needed,
+    /// On every segment that has room, unless the path has been seen to drop such.
+    Always,
+    /// On every segment that has room.
+    Persist,
 }
 
 /// The way in which a receiver reports marks.
@@ -221,6 +266,12 @@ pub struct EcnConfig {
     pub abe: bool,
     /// The codepoint of packets that ask for marks.
     pub ect: Ect,
+    /// When the option of accurate ECN is sent.
+    pub option: EcnOption,
+    /// The least number of such options in a round trip; 0 for none that nothing asks for.
+    pub beacon: u8,
+    /// True if a SYN that is lost twice is sent without ECN, and the handshake is looked at for changes on the way.
+    pub fallback: bool,
 }
 
 /// The codepoint of packets that ask for marks.

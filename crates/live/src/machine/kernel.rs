@@ -403,6 +403,9 @@ pub fn settings(
         Some(EcnMode::Off) => "0",
         Some(EcnMode::On) => "1",
         _ if sender == End::Kernel && config.parts.growth.about().needs_marks => "1",
+        Some(EcnMode::Accecn) => "3",
+        Some(EcnMode::OnOrAccecn) => "4",
+        Some(EcnMode::PassiveAccecn) => "5",
         Some(EcnMode::Passive) | None => "2",
     };
     sysctls.push(("net.ipv4.tcp_ecn", ecn.to_owned()));

@@ -9,7 +9,7 @@ use ackclock_units::Bytes;
 impl Endpoint {
     /// A segment of data came, marked or not, before anything else is done with it.
     pub(in crate::endpoint) fn take_mark(&mut self, segment: &Segment, ip: IpMeta) {
-        if !self.marking.used || segment.len == 0 {
+        if !self.marking.used || segment.len == 0 || self.marking.accurate.is_some() {
             return;
         }
         let marked = ip.ecn == Ecn::Ce;
@@ -32,6 +32,7 @@ impl Endpoint {
                         self.marking.early = Some(early);
                     }
                     self.marking.echo = marked;
+                    self.marking.watches = marked;
                     self.receiver.demand_ack();
                 }
             }
