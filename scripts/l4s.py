@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Measure Prague at the coupled dual queue: docs/guides/l4s.md.
+
+``l4s.py coupling`` holds p_C against (p_CL/2)^2 in 20 settings, ``l4s.py delay`` gives the delay of
+L4S packets beside a CUBIC flow, and ``l4s.py winners`` compares pairs of flows with the table that
+heistp/l4s-tests published of 2020's Prague, without independence of round trips.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import ackclock as ac
+
+STEP_S, FRAME_S = 1e-3, 1500 * 8 / 40e6
+
+
+def scenario(
+    rate_mbps: float,
+    flows: Sequence[tuple[str, float]],
+    *,
+    duration_s: float = 60.0,
+    steady_s: float = 20.0,
+    seed: int = 1,
+    **queue: Any,
+) -> ac.Scenario:
+    """Return flows, each a variant and its round trip in ms, behind one dual queue."""
+    links: list[dict[str, Any]] = [
+        {
+            "name": "bottleneck",
+            "from": "left",
+            "to": "right",
+            "rate": f"{rate_mbps} Mbit/s",
+            "delay": "0.1 ms",
+            "queue": {"kind": "dualpi2", **queue},
+        }
+    ]
+    senders = []
+    for number, (variant, rtt_ms) in enumerate(flows):
+        side = {"rate": "10 Gbit/s", "delay": f"{(rtt_ms / 2 - 0.1) / 2:.4f} ms"}
+        for name, ends in (("in", (f"s{number}", "left")), ("out", ("right", f"r{number}"))):
+            links.append({"name": f"{name}{number}", "from": ends[0], "to": ends[1], **side})
+        senders.append(
+            {
+                "name": f"flow{number}",
+                "variant": variant,
+                "from": f"s{number}",
+                "to": f"r{number}",
+                "start": f"{number * 0.1:.1f} s",
+                "tcp": {"ecn": "on"},
+            }
+        )
+    table = {
+        "duration": f"{duration_s} s",
+        "seed": seed,
+        "topology": {"kind": "graph", "link": links},
+        "flow": senders,
+        "measure": [{"name": "steady", "from": f"{steady_s} s"}],
+    }
+    return ac.Scenario.from_dict(table)
+
+
+def steady(run: ac.Run, table: str, cell: int) -> list[dict[str, Any]]:
+    """Return the rows of the steady window of a cell."""
+    rows = run.rows(table)
+    return [row for row in rows if row["measure"] == "steady" and row["cell"] == cell]
+
+
+def forward(run: ac.Run, cell: int) -> dict[str, Any]:
+    """Return the row of the bottleneck."""
+    rows = steady(run, "links", cell)
+    return next(row for row in rows if (row["link"], row["direction"]) == ("bottleneck", "forward"))
+
+
+#: Rate in Mbit/s, round trip in ms, L4S and Classic flows.
+SETTINGS = [
+    (rate, rtt, l4s, classic)
+    for rate, rtt in ((12, 25), (40, 10), (40, 25), (120, 10), (120, 25))
+    for l4s, classic in ((1, 1), (2, 2), (1, 4), (4, 1))
+]
+
+
+def coupling() -> None:
+    """Print p_C over (p_CL/2)^2, as the controller had them and as packets were struck."""
+    run = ac.simulate_many(
+        scenario(rate, [("prague", rtt)] * l4s + [("cubic", rtt)] * classic, duration_s=80.0)
+        for rate, rtt, l4s, classic in SETTINGS
+    )
+    print("| Mbit/s | RTT (ms) | L4S, Classic flows | p_CL | p_C | p_C/(p_CL/2)^2 | struck/p_C |")
+    print("|" + " --- |" * 7)
+    for cell, (rate, rtt, l4s, classic) in enumerate(SETTINGS):
+        row = forward(run, cell)
+        p_cl, p_c = row["l4s_probability_mean"], row["classic_probability_mean"]
+        struck = row["classic_marked_packets"] + row["classic_dropped_packets"]
+        share = struck / (row["classic_delivered_packets"] + row["classic_dropped_packets"])
+        print(f"| {rate} | {rtt} | {l4s}, {classic} | {p_cl:.4f} | {p_c:.6f} |"
+              f" {p_c / (p_cl / 2) ** 2:.3f} | {share / p_c:.3f} |")  # fmt: skip
+
+
+def delay() -> None:
+    """Print the delay of L4S packets of Prague beside CUBIC at 40 Mbit/s and 20 ms."""
+    pairs = [("prague", "cubic"), ("prague(rttdependent)", "cubic"), ("prague", "prague")]
+    run = ac.simulate_many(scenario(40, [(a, 20), (b, 20)]) for a, b in pairs)
+    for cell, pair in enumerate(pairs):
+        row, flows = forward(run, cell), steady(run, "flows", cell)
+        rates = ", ".join(f"{flow['goodput_bps'] / 1e6:.2f}" for flow in flows)
+        p99 = row["l4s_queue_delay_p99_s"]
+        told = "within" if p99 <= STEP_S + FRAME_S else "beyond"
+        classic = row["classic_queue_delay_mean_s"] or 0.0
+        print(f"{' beside '.join(pair)}: {rates} Mbit/s, L4S p99 {p99 * 1e3:.3f} ms ({told} step"
+              f" + frame), Classic mean {classic * 1e3:.2f} ms, p_CL"
+              f" {row['l4s_probability_mean']:.4f}, link {row['utilisation']:.3f}")  # fmt: skip
+
+
+#: heistp/l4s-tests, scenario 1, dualpi2: pairs of flows (c: CUBIC, p: Prague; ms) and their Mbit/s.
+PUBLISHED = {
+    50: """c10/p10 12.65/34.57 p10/c10 34.09/13.04 c10/c10 23.11/24.18 p10/p10 23.51/22.75
+        p20/c10 28.40/18.84 c20/p10 9.21/37.86 p20/p10 15.84/30.77 c20/c10 20.61/26.76
+        c20/p20 14.94/32.39 p20/p20 23.50/23.36 p20/c20 31.85/15.51 c20/c20 24.80/22.67
+        c80/p20 6.43/40.69 p80/p20 5.80/41.48 p80/c20 22.43/24.89 c80/c20 14.75/32.73
+        c80/p80 17.85/29.58 p80/c80 29.92/17.48 c80/c80 23.88/23.47 p80/p80 23.45/23.60
+        c160/p10 4.87/41.67 p160/p10 1.56/45.46 p160/c10 10.13/37.28 c160/c10 10.74/36.50""",
+    10: """c10/p10 2.93/6.22 p10/p10 4.31/4.27 p10/c10 6.25/2.93 c10/c10 4.82/4.47
+        c20/c10 3.52/5.75 p20/p10 2.48/6.17 c20/p10 2.28/6.87 p20/c10 5.00/4.22
+        p20/p20 4.33/4.43 c20/c20 4.58/4.75 c20/p20 3.28/5.93 p20/c20 6.01/3.23
+        c80/c20 2.71/6.56 p80/c20 3.64/5.67 c80/p20 1.22/7.88 p80/p20 1.61/7.36
+        c80/c80 4.26/4.97 c80/p80 3.48/5.90 p80/p80 4.57/4.70 p80/c80 5.94/3.42
+        c160/c10 1.21/8.04 c160/p10 1.18/7.89 p160/c10 1.22/8.10 p160/p10 0.20/8.66""",
+}  # fmt: skip
+LAWS = {"c": "cubic", "p": "prague(rttdependent)"}
+#: Two flows of which neither has more than this share are even: these cells have no winner.
+EVEN = 0.53
+
+
+def cells() -> Iterable[tuple[int, str, tuple[float, float]]]:
+    """Yield the rate, the pair and the published rates of each cell."""
+    for rate, text in PUBLISHED.items():
+        words = text.split()
+        for pair, rates in zip(words[::2], words[1::2], strict=True):
+            one, other = rates.split("/")
+            yield rate, pair, (float(one), float(other))
+
+
+def winner(rates: Sequence[float]) -> str:
+    """Return which of two flows has more, or that they are even."""
+    first = rates[0] / sum(rates)
+    return "even" if 1 - EVEN <= first <= EVEN else "first" if first > EVEN else "second"
+
+
+def winners() -> None:
+    """Print who wins in each cell of l4s-tests' first scenario, there and here."""
+    wanted = list(cells())
+    run = ac.simulate_many(
+        scenario(
+            rate,
+            [(LAWS[end[0]], float(end[1:])) for end in pair.split("/")],
+            duration_s=120.0,
+            steady_s=58.0,
+        )
+        for rate, pair, _ in wanted
+    )
+    same = decided = 0
+    print("| Mbit/s | pair | published | here | winner |")
+    print("|" + " --- |" * 5)
+    for cell, (rate, pair, published) in enumerate(wanted):
+        rates = [flow["goodput_bps"] / 1e6 for flow in steady(run, "flows", cell)]
+        theirs, ours = winner(published), winner(rates)
+        decided += theirs != "even"
+        same += theirs not in {"even"} and theirs == ours
+        said = theirs if theirs == ours else f"{theirs}, here {ours}"
+        print(f"| {rate} | {pair} | {published[0]:.2f}/{published[1]:.2f} |"
+              f" {rates[0]:.2f}/{rates[1]:.2f} | {said} |")  # fmt: skip
+    print(f"\nthe same winner in {same} of {decided} cells that have one")
+
+
+def main() -> None:
+    """Print one part."""
+    parts = {"coupling": coupling, "delay": delay, "winners": winners}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("part", choices=parts)
+    parts[parser.parse_args().part]()
+
+
+if __name__ == "__main__":
+    main()
