@@ -206,7 +206,7 @@ LOADS = (
     (4.0, 9.0, False),
     (12.0, 4.0, True),
 )
-LOAD_SEEDS = 5
+LOAD_SEEDS = 3
 #: The time from which packets count, and that in which they come.
 SETTLED_S, LOADED_S = 8.0, 20.0
 
