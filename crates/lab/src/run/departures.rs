@@ -30,7 +30,7 @@ struct Question {
     /// True if packets ask for ECN.
     #[serde(default)]
     ecn: bool,
-    /// Flows whose packets are ECT(1), those of L4S, in place of ECT(0); with `ecn` alone.
+    /// Flows whose packets are ECT(1) in any case, those of L4S.
     #[serde(default)]
     l4s: Vec<u32>,
     /// The moment of each packet in nanoseconds, its flow, and its bytes; in the order of the moments.
@@ -75,9 +75,9 @@ pub fn departures(question: &str) -> Result<String, BadInput> {
         ..LinkParts::new(config, Stream::new(seed, "losses"))
     });
     let outcomes = offered(link, &packets, |flow| match (ecn, l4s.contains(&flow)) {
-        (false, _) => Ecn::NotEct,
+        (_, true) => Ecn::Ect1,
         (true, false) => Ecn::Ect0,
-        (true, true) => Ecn::Ect1,
+        (false, false) => Ecn::NotEct,
     });
     Ok(json!(outcomes).to_string())
 }

@@ -59,6 +59,8 @@ pub struct Prague {
     /// Data acknowledged in the round, and the part that met congestion.
     counted: f64,
     marked: f64,
+    /// True from a report of a mark to the event that tells the time.
+    mark_waits: bool,
     /// SND.UNA and SND.NXT as of the last report.
     una: Seq,
     nxt: Seq,
@@ -88,6 +90,7 @@ impl Prague {
             marked_ever: false,
             counted: 0.0,
             marked: 0.0,
+            mark_waits: false,
             una: Seq::FIRST_BYTE,
             nxt: Seq::FIRST_BYTE,
             round_end: Seq::FIRST_BYTE,
@@ -115,9 +118,16 @@ impl Prague {
     /// The time is `now`: a round may be over, and its marks count.
     fn tick(&mut self, now: Instant) {
         self.now = now;
-        if self.una <= self.round_end || now.since(self.round_began) < self.virtual_rtt() {
-            return;
+        if self.una > self.round_end && now.since(self.round_began) >= self.virtual_rtt() {
+            self.end_round();
         }
+        if std::mem::take(&mut self.mark_waits) {
+            self.on_mark();
+        }
+    }
+
+    /// The round is over.
+    fn end_round(&mut self) {
         if self.marked_ever && self.counted > 0.0 {
             self.alpha += GAIN * (self.marked / self.counted - self.alpha);
         }
@@ -128,7 +138,7 @@ impl Prague {
             self.fallback.end_round();
         }
         (self.counted, self.marked) = (0.0, 0.0);
-        (self.round_end, self.round_began) = (self.nxt, now);
+        (self.round_end, self.round_began) = (self.nxt, self.now);
     }
 
     /// Adds what `bytes` without a mark are worth: a segment a virtual round trip, in which the window passes as often as
@@ -152,16 +162,16 @@ impl Prague {
         LEAST_RATE * self.srtt.as_secs_f64()
     }
 
-    fn on_mark(&mut self, congestion: &Congestion) {
+    /// A mark was told, of a packet of whatever round.
+    fn on_mark(&mut self) {
         let first = !self.marked_ever || self.in_slow_start();
+        let since = self.reduced_at.map(|at| self.now.since(at));
+        let least = if first { self.srtt } else { self.virtual_rtt() };
         self.marked_ever = true;
-        let since = self.reduced_at.map(|at| congestion.now.since(at));
-        if !first && since.is_some_and(|since| since < self.virtual_rtt()) {
-            // The threshold follows, so that this is no slow start either.
-            self.ssthresh = Some(self.cwnd());
+        if since.is_some_and(|since| since < least) {
             return;
         }
-        self.reduced_at = Some(congestion.now);
+        self.reduced_at = Some(self.now);
         let share = if first { 1.0 } else { self.share() };
         self.reduce_to(self.window * (1.0 - share / 2.0));
     }
@@ -238,6 +248,7 @@ impl Growth for Prague {
     fn on_marks(&mut self, report: &MarkReport) {
         self.counted += report.counted.as_f64();
         self.marked += report.marked.as_f64();
+        self.mark_waits |= report.marked > Bytes::ZERO;
         (self.una, self.nxt) = (report.una, report.nxt);
         if report.marked > Bytes::ZERO && !self.in_slow_start() && self.window > 0.0 {
             // An ACK with a mark is none on which the window grows: what it reports without one still counts.
@@ -270,10 +281,12 @@ impl Growth for Prague {
 
     fn on_congestion(&mut self, congestion: &Congestion) {
         self.mss = congestion.mss;
+        // Marks are heard of one by one, and this is but the first of a round trip.
+        self.mark_waits |= matches!(congestion.signal, Signal::Ecn { .. });
         self.tick(congestion.now);
         let half = (congestion.reduce_from / 2).max(congestion.mss.times(2));
         match congestion.signal {
-            Signal::Ecn { .. } => self.on_mark(congestion),
+            Signal::Ecn { .. } => {}
             Signal::Loss => {
                 self.reduce_to(half.as_f64());
                 self.reduced_at = Some(congestion.now);

@@ -55,6 +55,8 @@ impl Dice {
                     "ack_filter": "conservative"}),
                 json!({"kind": "fq_pie", "ecn": true, "queues": 3}),
                 json!({"kind": "fq_cobalt", "limit": "20 kB", "queues": 4}),
+                json!({"kind": "dualpi2"}),
+                json!({"kind": "dualpi2", "any_ect": true, "limit": "30 packet", "ramp": "docsis"}),
                 json!({"kind": "droptail", "limit": "8 kB", "drop": "head"}),
             ]);
         }

@@ -205,6 +205,42 @@ fn overload_drops_both_classes() {
     assert_eq!(queue.controller.probability, CERTAIN / 2);
 }
 
+/// RFC 9332 §2.1: p_C = (p_CL / k)^2. Packets of both classes come at constant rates to a link that sends one in 1.2 ms: of
+/// Classic ones for every second, `classic` in a thousand of the rate. What is too much of these is dropped, so that their
+/// probability is known: at 950 and 100 of 1000 it is 50/950 = 0.0526, at 1050 and 100 it is 150/1050 = 0.143.
+#[test]
+fn in_a_steady_state_the_probability_of_classic_packets_is_the_square_of_half_of_that_of_l4s() {
+    for (classic, expected) in [(950, 0.0526), (1050, 0.1429)] {
+        let mut queue = made(json!({ "step": "unlimited" }));
+        let mut log = Log::default();
+        let (mut counts, mut before) = ([0_u64; 2], [0; 4]);
+        for turn in 0..200_000_u64 {
+            let now = Instant::from_nanos(turn * 1_200_000);
+            for (class, load) in [(0, classic), (1, 100)] {
+                while counts[class] * 1000 < turn * load {
+                    let ecn = if class == 0 { Ecn::NotEct } else { Ecn::Ect1 };
+                    counts[class] += 1;
+                    let packet = with_ecn(packet(0, 1500, 0), ecn);
+                    queue.offer(now, packet, &ROOM, &mut log);
+                }
+            }
+            queue.next(now, &mut log);
+            while log.take().is_some() {}
+            if turn == 20_000 {
+                let Classes { l4s, classic, .. } = queue.classes().unwrap();
+                before = [classic.dropped, classic.sent, l4s.marked, l4s.sent];
+            }
+        }
+        let Classes { l4s, classic, .. } = queue.classes().unwrap();
+        let after = [classic.dropped, classic.sent, l4s.marked, l4s.sent];
+        let [dropped, sent, marked, passed] = std::array::from_fn(|n| (after[n] - before[n]) as f64);
+        let (p_c, p_cl) = (dropped / (dropped + sent), marked / passed);
+        assert!((p_c / expected - 1.0).abs() < 0.05, "{p_c}");
+        let coupled = (p_cl / 2.0).powi(2);
+        assert!((p_c / coupled - 1.0).abs() < 0.05, "{p_c} {coupled}");
+    }
+}
+
 #[test]
 fn few_packets_are_not_struck() {
     let mut queue = made(json!({ "step": "unlimited" }));
