@@ -272,6 +272,17 @@ pub struct EcnConfig {
     pub fallback: bool,
 }
 
+impl EcnConfig {
+    /// The settings of a law that is nothing without marks, or of any other in `mode`.
+    pub(crate) const fn of(needs_marks: bool, mode: EcnMode) -> Self {
+        // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
+        let (mode, echo) =
+            if needs_marks { (EcnMode::On, EcnEcho::Exact) } else { (mode, EcnEcho::UntilReduced) };
+        // tcp_ecn_option = 2, tcp_ecn_option_beacon = 3, tcp_ecn_fallback = 1.
+        Self { mode, echo, abe: false, option: EcnOption::Always, beacon: 3, fallback: true }
+    }
+}
+
 /// An end's part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "switches that do not depend on one another")]
