@@ -449,7 +449,7 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "receive_window receive_autotune window_scaling timestamps rledbat sack "
                 "loss_reduces pacing nagle syn_retries syn_ack_retries data_retries "
                 "lost_syns_forgiven answer_repeated_syn handshake_tick "
-                "three_seconds_after_lost_syn ecn ecn_echo abe quick_start",
+                "three_seconds_after_lost_syn ecn ecn_echo ecn_option ecn_beacon ecn_fallback abe quick_start",
             ),
             Class("Host", "HostSpec", "segmentation"),
         ),

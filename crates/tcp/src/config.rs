@@ -87,19 +87,8 @@ impl Config {
     /// The settings of `parts` under `profile`, every key at its default.
     pub fn new(parts: Parts, profile: Profile) -> Self {
         let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
-        // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
         let (law, recovery) = (parts.growth.about(), parts.recovery.about());
-        let ecn = |mode| {
-            let (mode, echo) = if law.needs_marks {
-                (EcnMode::On, EcnEcho::Exact)
-            } else {
-                (mode, EcnEcho::UntilReduced)
-            };
-            let ect = if law.l4s { Ect::One } else { Ect::Zero };
-            // tcp_ecn_option = 2, tcp_ecn_option_beacon = 3, tcp_ecn_fallback = 1.
-            let option = EcnOption::Always;
-            EcnConfig { mode, echo, abe: false, option, beacon: 3, fallback: true, ect }
-        };
+        let ecn = |mode| EcnConfig::of(&law, mode);
         let rto = |min, granularity| RtoConfig {
             min,
             initial: Duration::from_secs(1),

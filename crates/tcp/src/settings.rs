@@ -1,5 +1,6 @@
 //! The settings of a connection's parts, each by itself.
 
+use ackclock_laws::growth::About;
 use ackclock_packet::QuickStartRate;
 use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -284,6 +285,21 @@ pub enum Ect {
     /// ECT(1), by which L4S is known: every segment after the handshake has it (RFC 9331 §4.1).
     #[serde(rename = "1")]
     One,
+}
+
+impl EcnConfig {
+    /// The settings of a law that is nothing without marks, or of any other in `mode`.
+    pub(crate) fn of(law: &About, mode: EcnMode) -> Self {
+        // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
+        let (mode, echo) = if law.needs_marks {
+            (EcnMode::On, EcnEcho::Exact)
+        } else {
+            (mode, EcnEcho::UntilReduced)
+        };
+        let ect = if law.l4s { Ect::One } else { Ect::Zero };
+        // tcp_ecn_option = 2, tcp_ecn_option_beacon = 3, tcp_ecn_fallback = 1.
+        Self { mode, echo, abe: false, option: EcnOption::Always, beacon: 3, fallback: true, ect }
+    }
 }
 
 /// An end's part in Quick-Start (RFC 4782), besides the rate that its variant asks for.

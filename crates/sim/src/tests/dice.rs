@@ -144,6 +144,7 @@ impl Dice {
             flow["tcp"] = self.one(&[
                 json!({"delayed_ack": "off"}),
                 json!({"ecn": "on"}),
+                json!({"ecn": "accecn"}),
                 json!({"rledbat": "ledbatpp"}),
                 json!({"mss": "536 B", "receive_window": "20 kB"}),
             ]);

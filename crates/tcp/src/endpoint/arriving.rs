@@ -95,11 +95,7 @@ impl Endpoint {
             self.take_early_text(now);
         }
         if self.marking.used() {
-            if self.marking.accurate().is_some() {
-                self.take_report(segment, options, third);
-            } else if segment.flags.contains(Flags::ECE) {
-                self.sender.on_ecn_echo(now, segment.ack);
-            }
+            self.take_echo(now, segment, options, third);
         }
         // In TIME-WAIT Linux looks at numbers alone.
         let in_time_wait = self.in_linux() && self.state == State::TimeWait;

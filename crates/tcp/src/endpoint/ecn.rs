@@ -89,7 +89,7 @@ impl Marking {
             if self.asked_accurately && !matches!(code, 0 | 1 | 7) {
                 self.begin(ecn, linux);
                 if let Some(accurate) = &mut self.accurate {
-                    accurate.take_syn_ack(code, ecn, &self.config);
+                    accurate.take_syn_ack(code, ecn, self.config);
                     // §3.1.5: none is sent after a SYN that did not ask. Linux 7.2 does.
                     accurate.mute |= self.gave_up_asking && !linux;
                 }

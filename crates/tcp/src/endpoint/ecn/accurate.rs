@@ -64,7 +64,7 @@ pub(super) const fn reflection(ecn: Ecn) -> u8 {
     }
 }
 
-/// Linux acknowledges so many marks at once, whatever else (`TCP_ACCECN_...`: ACE would wrap soon).
+/// Linux acknowledges so many marks at once, whatever else: the counter would wrap soon.
 const LINUX_MARKS: u64 = 6;
 
 /// Each counter is told of at least once in so many bytes (RFC 9768 §3.2.3.3).
@@ -118,7 +118,7 @@ impl Accurate {
     }
 
     /// The SYN-ACK came with `code`, which tells how this end's SYN arrived; it was sent without ECT.
-    pub(super) fn take_syn_ack(&mut self, code: u8, ecn: Ecn, config: &EcnConfig) {
+    pub(super) fn take_syn_ack(&mut self, code: u8, ecn: Ecn, config: EcnConfig) {
         self.reflects = true;
         // One more, as two ACKs are to show the counters.
         self.demand = 2;
@@ -131,7 +131,7 @@ impl Accurate {
     }
 
     /// The ACK of the SYN-ACK came with `code` (RFC 9768 table 4); it counts if nothing came with it.
-    pub(super) fn take_third_ack(&mut self, code: u8, alone: bool, config: &EcnConfig) {
+    pub(super) fn take_third_ack(&mut self, code: u8, alone: bool, config: EcnConfig) {
         match code {
             0 if alone || self.linux => {
                 self.zeroed = true;
@@ -147,7 +147,7 @@ impl Accurate {
     }
 
     /// True if the code says that the field of what was sent without ECT was changed on the way (§3.2.2.3).
-    fn check(&mut self, code: u8, config: &EcnConfig) -> bool {
+    fn check(&mut self, code: u8, config: EcnConfig) -> bool {
         let changed = config.fallback && matches!(code, 3 | 4 | 6);
         self.mute |= changed;
         changed
@@ -198,7 +198,7 @@ impl Accurate {
         &self,
         now: Instant,
         rtt: Duration,
-        config: &EcnConfig,
+        config: EcnConfig,
         duplicate: Option<Range>,
     ) -> bool {
         let persists = config.option == EcnOption::Persist;

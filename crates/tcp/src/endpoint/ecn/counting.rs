@@ -31,20 +31,30 @@ impl Endpoint {
         }
     }
 
-    /// The counters of a segment whose acknowledgment comes next; `third` if it ends the handshake.
-    pub(in crate::endpoint) fn take_report(
+    /// Takes what a segment whose acknowledgment comes next says of marks; `third` if it ends the handshake.
+    pub(in crate::endpoint) fn take_echo(
         &mut self,
+        now: Instant,
         segment: &Segment,
         options: Option<&Options>,
         third: bool,
     ) {
+        if self.marking.accurate.is_some() {
+            self.take_report(segment, options, third);
+        } else if segment.flags.contains(Flags::ECE) {
+            self.sender.on_ecn_echo(now, segment.ack);
+        }
+    }
+
+    /// The counters of a segment whose acknowledgment comes next; `third` if it ends the handshake.
+    fn take_report(&mut self, segment: &Segment, options: Option<&Options>, third: bool) {
         let option = options.and_then(|options| options.accurate_ecn);
         let config = self.marking.config;
         let Some(accurate) = &mut self.marking.accurate else { return };
         let ace = code_of(segment.flags);
         if third {
             let sack = options.is_some_and(|options| options.sack.count() > 0);
-            accurate.take_third_ack(ace, segment.len == 0 && !sack, &config);
+            accurate.take_third_ack(ace, segment.len == 0 && !sack, config);
             let (marked, zeroed) = (accurate.marked_syn_ack(), accurate.zeroed());
             self.sender.after_handshake(marked, zeroed, option.as_ref());
             return;
@@ -94,7 +104,7 @@ impl Endpoint {
             if has_sack { self.receiver.report_far(timestamps) } else { SackBlocks::default() };
         let accurate = self.marking.accurate()?;
         let room = MOST_OPTIONS - if timestamps { Timestamps::LEN } else { 0 };
-        let (blocks, count) = if sees && accurate.wants_option(now, rtt, &config, duplicate) {
+        let (blocks, count) = if sees && accurate.wants_option(now, rtt, config, duplicate) {
             share_room(sack.count(), accurate.least(), room)
         } else {
             (sack.count(), None)

@@ -61,3 +61,16 @@ fn what_a_middlebox_zeroes_is_not_believed() {
         assert_eq!(feedback.mangled, bytes > 0);
     }
 }
+
+/// A law that measures marks hears of the marked share: 3 of 10 packets of 10,000 bytes are 3000, and where the option
+/// says 2500 bytes, 2500 (which Linux's DCTCP does not ask).
+#[test]
+fn a_law_hears_of_the_marked_share() {
+    let mut feedback = AccurateFeedback::new(false);
+    feedback.last = (10, 3, None);
+    assert_eq!(feedback.marked_part(Bytes::new(10_000)), Bytes::new(3000));
+    feedback.last = (10, 3, Some(2500));
+    assert_eq!(feedback.marked_part(Bytes::new(10_000)), Bytes::new(2500));
+    feedback.linux = true;
+    assert_eq!(feedback.marked_part(Bytes::new(10_000)), Bytes::new(3000));
+}
