@@ -190,7 +190,7 @@ def winners() -> None:
         rates = [flow["goodput_bps"] / 1e6 for flow in steady(run, "flows", cell)]
         theirs, ours = winner(published), winner(rates)
         decided += theirs != "even"
-        same += theirs not in {"even"} and theirs == ours
+        same += theirs != "even" and theirs == ours
         said = theirs if theirs == ours else f"{theirs}, here {ours}"
         print(f"| {rate} | {pair} | {published[0]:.2f}/{published[1]:.2f} |"
               f" {rates[0]:.2f}/{rates[1]:.2f} | {said} |")  # fmt: skip

@@ -169,7 +169,9 @@ def main() -> None:
     """Print a row a case."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--linux", help="the kernel; default: the newest")
-    parser.add_argument("--constant", action="store_true", help="dualpi2 under constant loads alone")
+    parser.add_argument(
+        "--constant", action="store_true", help="dualpi2 under constant loads alone"
+    )
     asked = parser.parse_args()
     kernel = kept.one(asked.linux)
     print(f"{kernel.manifest.key}, {len(arrivals(1))} packets\n")
@@ -184,19 +186,25 @@ def main() -> None:
         cells += ["", ""] if case.random else [alone, alike]
         cells += [shown([run.wait_ms[n] for run in runs], 2) for n in range(2)]
         print("|", " | ".join(cells), "|", flush=True)
-    print("\n| Classic, L4S (Mbit/s) | Classic struck, ours | Linux | L4S marked, ours | Linux |"
-          " L4S dropped, ours | Linux | Classic wait, ours (ms) | Linux | L4S wait, ours (ms) | Linux |")  # fmt: skip
+    print(
+        "\n| Classic, L4S (Mbit/s) | Classic struck, ours | Linux | L4S marked, ours | Linux |"
+        " L4S dropped, ours | Linux | Classic wait (ms), ours | Linux "
+        "| L4S wait (ms), ours | Linux |"
+    )
     print("|" + " --- |" * 11)
     for classic, l4s, ecn in LOADS:
-        runs = [loaded(kernel, classic, l4s, ecn=ecn, seed=seed) for seed in range(1, LOAD_SEEDS + 1)]
+        runs = [
+            loaded(kernel, classic, l4s, ecn=ecn, seed=seed) for seed in range(1, LOAD_SEEDS + 1)
+        ]
         cells = [f"{classic:g}, {l4s:g}{', ECN' if ecn else ''}"]
         for value, digits in ((0, 4), (1, 4), (2, 4), (3, 2), (4, 2)):
             cells += [shown([run[side][value] for run in runs], digits) for side in range(2)]
         print("|", " | ".join(cells), "|", flush=True)
 
 
-#: Constant loads of both classes at dualpi2, and whether Classic packets ask for ECN. Beyond the rate
-#: of the link, Classic packets are dropped in a share that follows from the load; L4S packets are not.
+#: Constant loads of both classes at dualpi2, and whether Classic packets ask for ECN. Beyond the
+#: rate of the link, Classic packets are dropped in a share that follows from the load; L4S ones are
+#: not.
 LOADS = (
     (9.5, 1.0, False),
     (10.0, 1.0, False),

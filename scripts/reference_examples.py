@@ -122,6 +122,14 @@ queue = { kind = "fq_pie", target = "15 ms", ecn = true }
 [topology.bottleneck]
 queue = { kind = "cake", bandwidth = "9 Mbit/s", link_layer = "docsis", ack_filter = "conservative" }
 """,
+    "QueueSpec.dualpi2": """
+[topology.bottleneck]
+queue = { kind = "dualpi2", step = "1 ms" }
+
+[[flow]]
+name = "game"
+variant = "prague"
+""",
     "OutageSpec": """
 [topology.bottleneck]
 outage = { on = "10 s", off = "500 ms" }

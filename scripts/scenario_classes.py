@@ -331,16 +331,17 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
             Class(
                 "CoDel",
                 "QueueSpec",
-                "target interval limit ecn ce_threshold rules",
+                "target interval limit ecn ce_threshold rules ce_threshold_marks",
                 ("codel",),
-                defaults={"rules": "rfc"},
+                defaults={"rules": "rfc", "ce_threshold_marks": "any"},
             ),
             Class(
                 "FqCoDel",
                 "QueueSpec",
-                "target interval limit ecn ce_threshold quantum classify queues drop_batch rules",
+                "target interval limit ecn ce_threshold quantum classify queues drop_batch rules "
+                "ce_threshold_marks",
                 ("fq_codel",),
-                defaults={"rules": "rfc"},
+                defaults={"rules": "rfc", "ce_threshold_marks": "any"},
             ),
             Class(
                 "Pie",
@@ -385,11 +386,21 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
                 "ack_filter wash ingress",
                 ("cake",),
             ),
+            Class("Ramp", "Ramp", "above over"),
+            OneOf("AnyRamp", "read_ramp", "RampSpec", "Ramp", 'Literal["rfc9332", "docsis"]'),
+            Class(
+                "DualPi2",
+                "QueueSpec",
+                "target update limit alpha beta typical_rtt max_rtt coupling step step_from ramp "
+                "drop_on_overload at_enqueue classic_protection any_ect packet_size",
+                ("dualpi2",),
+            ),
             OneOf(
                 "AnyQueue",
                 "read_queue",
                 "QueueSpec",
-                "Queue Red CoDel FqCoDel Pie Policer Cobalt FqCobalt Drr Sfq Prio FqPie Cake",
+                "Queue Red CoDel FqCoDel Pie Policer Cobalt FqCobalt Drr Sfq Prio FqPie Cake "
+                "DualPi2",
             ),
         ),
     ),
@@ -449,7 +460,8 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "receive_window receive_autotune window_scaling timestamps rledbat sack "
                 "loss_reduces pacing nagle syn_retries syn_ack_retries data_retries "
                 "lost_syns_forgiven answer_repeated_syn handshake_tick "
-                "three_seconds_after_lost_syn ecn ecn_echo ecn_option ecn_beacon ecn_fallback abe quick_start",
+                "three_seconds_after_lost_syn ecn ecn_echo ect ecn_option ecn_beacon "
+                "ecn_fallback abe quick_start",
             ),
             Class("Host", "HostSpec", "segmentation"),
         ),

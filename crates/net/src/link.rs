@@ -15,12 +15,12 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::ack::Ack;
 use crate::counters::{Counters, SourceCounters, Volume};
+use crate::delays::DelayHistogram;
 use crate::fate::Fate;
 use crate::header::Header;
 use crate::packet::Packet;
 use crate::parts::Installed;
 use crate::parts::channel::Channel;
-use crate::parts::delay::DelayHistogram;
 use crate::parts::hazards::Hazards;
 use crate::parts::impairments::Arrival;
 use crate::parts::loss::Loss;

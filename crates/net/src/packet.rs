@@ -103,6 +103,7 @@ impl Packet {
 
     /// Its ECN field.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the two low bits are read")]
     pub const fn ecn(&self) -> Ecn {
         Ecn::of_bits((self.kind.0 >> ECN) as u8)
     }

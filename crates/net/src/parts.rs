@@ -6,7 +6,6 @@
 pub(crate) mod aggregation;
 pub(crate) mod channel;
 mod contract;
-pub(crate) mod delay;
 pub(crate) mod feedback;
 pub(crate) mod hazards;
 pub(crate) mod impairments;

@@ -88,7 +88,7 @@ impl Config {
     pub fn new(parts: Parts, profile: Profile) -> Self {
         let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
         let (law, recovery) = (parts.growth.about(), parts.recovery.about());
-        let ecn = |mode| EcnConfig::of(&law, mode);
+        let ecn = |mode| EcnConfig::of(law, mode);
         let rto = |min, granularity| RtoConfig {
             min,
             initial: Duration::from_secs(1),

@@ -15,10 +15,6 @@ const ACK: u8 = 16;
 
 /// The headers of a packet, as far as the path looks at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a fact of the headers, and none excludes another"
-)]
 pub struct HeaderView {
     /// The sender's address.
     pub source: IpAddr,

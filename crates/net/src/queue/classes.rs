@@ -2,7 +2,7 @@
 
 use ackclock_units::Duration;
 
-use crate::parts::delay::DelayHistogram;
+use crate::delays::DelayHistogram;
 
 /// The counts of one class since the queue was made.
 #[derive(Clone, Debug, Default)]

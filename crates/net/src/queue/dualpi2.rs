@@ -237,8 +237,8 @@ impl DualPi2 {
 
     /// The probability that the ramp has for an L4S packet that has waited so long.
     fn ramped(&self, waited: Duration) -> Probability {
-        let Shallow::Ramp(Ramp { from, over }) = self.shallow else { return 0 };
-        let beyond = waited.saturating_sub(from);
+        let Shallow::Ramp(Ramp { above, over }) = self.shallow else { return 0 };
+        let beyond = waited.saturating_sub(above);
         if beyond == Duration::ZERO {
             return 0;
         }

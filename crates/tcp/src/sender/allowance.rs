@@ -2,6 +2,7 @@
 //! and losses.
 
 mod accurate;
+mod counting;
 mod hearing;
 mod jump;
 mod law;

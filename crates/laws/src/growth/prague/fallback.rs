@@ -1,7 +1,7 @@
 //! The detection of a queue that marks as RFC 3168 has it, after Linux's TCP Prague of 2020 to 2021: such a queue holds a
 //! standing delay that varies, a queue for L4S does not.
 //!
-//! DEVIATION(tcp_prague.c): the sources publish the weights and the scales of the two measurements, and that the score is
+//! DEVIATION(`tcp_prague.c`): the sources publish the weights and the scales of the two measurements, and that the score is
 //! held within margins beyond 0 and 1. The widths of these margins, and that the score moves once a round, are ours; the
 //! part of the score by which idle time counts is left out.
 

@@ -19,7 +19,7 @@ pub const MOST_GAIN: u32 = 256 * 255;
 
 /// A gain of so many 256ths of a hertz, in units of 2^-38 a nanosecond, rounded down.
 pub fn inside(gain: u32) -> u64 {
-    (u64::from(gain) * u64::from(CERTAIN) >> (8 - FINER)) / 1_000_000_000
+    ((u64::from(gain) * u64::from(CERTAIN)) >> (8 - FINER)) / 1_000_000_000
 }
 
 /// A proportional integral controller of one probability, p' of RFC 9332 §2.4.

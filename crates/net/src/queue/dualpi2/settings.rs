@@ -42,7 +42,7 @@ pub struct DualPi2Config {
     pub step: Limit,
     /// The fewest L4S packets that a packet has to find as it comes, for the step to apply to it.
     pub step_from: u32,
-    /// A ramp in the place of the step: `"rfc9332"`, `"docsis"`, or `{ from = "0.8 ms", over = "0.4 ms" }`.
+    /// A ramp in the place of the step: `"rfc9332"`, `"docsis"`, or `{ above = "0.8 ms", over = "0.4 ms" }`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ramp: Option<RampSpec>,
     /// True if L4S packets are dropped, too, as often as Classic ones, once their probability would be above 1. False keeps
@@ -87,7 +87,7 @@ impl Default for DualPi2Config {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "expected \"rfc9332\", \"docsis\" or { from = \"0.8 ms\", over = \"0.4 ms\" }"
+    expecting = "expected \"rfc9332\", \"docsis\" or { above = \"0.8 ms\", over = \"0.4 ms\" }"
 )]
 pub enum RampSpec {
     /// One by its name.
@@ -112,7 +112,7 @@ pub enum NamedRamp {
 #[serde(deny_unknown_fields)]
 pub struct Ramp {
     /// The delay up to which nothing is marked.
-    pub from: Duration,
+    pub above: Duration,
     /// The further delay over which the probability grows to 1.
     pub over: Duration,
 }
@@ -120,12 +120,12 @@ pub struct Ramp {
 impl RampSpec {
     /// Its numbers.
     pub const fn ramp(self) -> Ramp {
-        let (from, over) = match self {
+        let (above, over) = match self {
             Self::Named(NamedRamp::Rfc9332) => (800, 400),
             Self::Named(NamedRamp::Docsis) => (1476, 524),
             Self::Numbers(ramp) => return ramp,
         };
-        Ramp { from: Duration::from_micros(from), over: Duration::from_micros(over) }
+        Ramp { above: Duration::from_micros(above), over: Duration::from_micros(over) }
     }
 }
 

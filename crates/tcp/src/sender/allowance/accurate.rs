@@ -6,18 +6,15 @@
 
 mod decoding;
 
-use ackclock_packet::{AccurateEcn, Seq};
+use ackclock_packet::AccurateEcn;
 use ackclock_units::Bytes;
 
-use super::{Allowance, View};
 use crate::data::counts::{AceReport, EcnCounts, FIRST_COUNT};
-use crate::recovery::Recovery;
-use crate::sender::stats::SenderStats;
 use decoding::{Delta, linux, rfc};
 
 /// The peer's option as it has been seen so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Seen {
+pub(super) enum Seen {
     Never,
     /// Without counters.
     Empty,
@@ -30,19 +27,19 @@ enum Seen {
 #[derive(Debug)]
 pub(super) struct AccurateFeedback {
     linux: bool,
-    believed: EcnCounts,
+    pub(super) believed: EcnCounts,
     /// Segments delivered when the last ACK was taken.
     delivered: u64,
-    report: Option<AceReport>,
-    seen: Seen,
+    pub(super) report: Option<AceReport>,
+    pub(super) seen: Seen,
     /// The one counter that changed last: without an option, what is delivered is taken for the same (Linux).
     last_changed: Option<usize>,
     /// Packets an ACK stands for, averaged, in 64ths (Linux 7's `pkts_acked_ewma`).
     packets_per_ack: u64,
     /// The handshake's bits came zeroed: marks are not believed.
-    deaf: bool,
+    pub(super) deaf: bool,
     /// The option's counter of marked bytes grew although the header's did not.
-    mangled: bool,
+    pub(super) mangled: bool,
     /// The packets that the last ACK delivered, those of them that were marked, and marked bytes where they are known.
     last: (u64, u64, Option<u64>),
 }
@@ -51,7 +48,7 @@ pub(super) struct AccurateFeedback {
 const LATE: u64 = (1 << 23) - 1;
 
 impl AccurateFeedback {
-    fn new(linux: bool) -> Self {
+    pub(super) fn new(linux: bool) -> Self {
         Self {
             linux,
             believed: EcnCounts::default(),
@@ -67,7 +64,7 @@ impl AccurateFeedback {
     }
 
     /// The first option that comes says whether a middlebox zeroes it (§3.2.3.2.4).
-    fn see(&mut self, option: &AccurateEcn) {
+    pub(super) fn see(&mut self, option: &AccurateEcn) {
         if self.seen >= Seen::Counters {
             return;
         }
@@ -130,7 +127,7 @@ impl AccurateFeedback {
     }
 
     /// The newly marked packets of an ACK.
-    fn count(&mut self, ack: &Counted) -> u64 {
+    pub(super) fn count(&mut self, ack: &Counted) -> u64 {
         let packets = ack.delivered.saturating_sub(self.delivered);
         self.delivered = self.delivered.max(ack.delivered);
         self.last = (packets, 0, None);
@@ -165,7 +162,7 @@ impl AccurateFeedback {
     }
 
     /// The marked part of `counted`, which the last ACK delivered.
-    fn marked_part(&self, counted: Bytes) -> Bytes {
+    pub(super) fn marked_part(&self, counted: Bytes) -> Bytes {
         let (packets, marked, bytes) = self.last;
         let part = match bytes.filter(|_| !self.linux) {
             Some(bytes) if marked > 0 => bytes.min(counted.get()),
@@ -178,118 +175,18 @@ impl AccurateFeedback {
 
 /// An ACK as the decoding needs it.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
+pub(super) struct Counted {
     /// Segments delivered so far.
-    delivered: u64,
+    pub(super) delivered: u64,
     /// Bytes that the ACK delivers.
-    bytes: u64,
+    pub(super) bytes: u64,
     /// Bytes acknowledged so far.
-    acked: u64,
+    pub(super) acked: u64,
     /// The ACK moves SND.UNA.
-    progress: bool,
+    pub(super) progress: bool,
     /// Nothing is being repaired, or the peer sends SACKs.
-    calm: bool,
-    mss: u64,
-}
-
-impl Allowance {
-    /// Both ends use accurate ECN.
-    pub(in crate::sender) fn hear_accurately(&mut self) {
-        self.feedback = Some(Box::new(AccurateFeedback::new(self.states.are_linux())));
-    }
-
-    /// The peer counts in the handshake so far: `marked` if the SYN-ACK was, and `deaf` if its bits came zeroed.
-    pub(in crate::sender) fn after_handshake(
-        &mut self,
-        marked: bool,
-        deaf: bool,
-        option: Option<&AccurateEcn>,
-    ) {
-        let Some(feedback) = &mut self.feedback else { return };
-        if marked && feedback.believed.ce_packets == 0 {
-            feedback.believed.ce_packets = 1;
-        }
-        feedback.deaf |= deaf;
-        if let Some(option) = option {
-            feedback.see(option);
-        }
-    }
-
-    /// True if the peer has sent the option, so that it passes the path.
-    pub(in crate::sender) fn sees_counters(&self) -> bool {
-        self.feedback.as_ref().is_some_and(|feedback| feedback.seen != Seen::Never)
-    }
-
-    /// True if the header's counter is changed on the way.
-    pub(in crate::sender) fn is_mangled(&self) -> bool {
-        self.feedback.as_ref().is_some_and(|feedback| feedback.mangled)
-    }
-
-    /// The counts that the peer is believed to have.
-    pub(in crate::sender) fn believed(&self) -> Option<EcnCounts> {
-        self.feedback.as_ref().map(|feedback| feedback.believed)
-    }
-
-    /// The ACK that comes next has this report.
-    pub(in crate::sender) fn expect_report(&mut self, report: AceReport) {
-        if let Some(feedback) = &mut self.feedback {
-            feedback.report = Some(report);
-            self.marks.set_counting(true);
-        }
-    }
-
-    /// Counts the marks that an ACK reports, once it is known what it delivers; true if there are new ones. They reduce
-    /// the window once a window of data, as an echo does.
-    #[cold]
-    pub(in crate::sender) fn count_marks(
-        &mut self,
-        view: View<'_>,
-        newly_acked: Bytes,
-        stats: &mut SenderStats,
-    ) -> bool {
-        self.marks.set_counting(false);
-        let (flight, mss) = (view.flight, view.mss());
-        let tally = flight.tally(mss);
-        let sent = stats.segments_sent + tally.sacked;
-        let una = flight.una();
-        let counted = flight.recovery().newly_delivered().unwrap_or(newly_acked);
-        let ack = Counted {
-            delivered: sent.saturating_sub(stats.segments_retransmitted + tally.unacked),
-            bytes: counted.get(),
-            acked: una.since(Seq::FIRST_BYTE).get(),
-            progress: newly_acked > Bytes::ZERO,
-            calm: flight.board().is_some() || !flight.recovery().in_recovery(),
-            mss: mss.bytes().get(),
-        };
-        let Some(feedback) = &mut self.feedback else { return false };
-        let marked = feedback.count(&ack) > 0;
-        self.marks.set_echoed(marked);
-        if self.states.are_linux() {
-            // What follows is found when the ACK has been taken in.
-            return marked;
-        }
-        if marked {
-            self.marks.bar_undo();
-        }
-        if self.marks.measures() && counted > Bytes::ZERO {
-            self.report_marks(flight, counted, marked);
-        }
-        let before = Seq::new(una.get() - newly_acked.get());
-        if marked && self.marks.may_reduce(before) {
-            self.on_congestion(view, self.marks.signal(), stats);
-        }
-        self.marks.set_echoed(false);
-        marked
-    }
-
-    /// The marked part of what the last ACK delivered: exactly, where the peer counts, else all or nothing.
-    pub(in crate::sender::allowance) fn marked_part(&self, counted: Bytes, marked: bool) -> Bytes {
-        match &self.feedback {
-            Some(feedback) => feedback.marked_part(counted),
-            None if marked => counted,
-            None => Bytes::ZERO,
-        }
-    }
+    pub(super) calm: bool,
+    pub(super) mss: u64,
 }
 
 #[cfg(test)]

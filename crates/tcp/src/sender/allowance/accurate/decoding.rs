@@ -32,9 +32,10 @@ pub(super) fn rfc(delta: &Delta) -> u64 {
         return delta.shown;
     }
     let Some(marked_bytes) = delta.marked_bytes else { return safer };
-    // SAFETY_FACTOR 2: so many marks would be of segments of less than half of the full size.
+    // SAFETY_FACTOR 2: so many marks would be of segments of less than half of the full size. Bytes that are more than
+    // the marks that are shown can have show that these are too few.
     let short = marked_bytes < safer * delta.mss / 2;
-    if marked_bytes <= delta.mss * delta.shown || short { delta.shown } else { safer }
+    if marked_bytes <= delta.mss * delta.shown && short { delta.shown } else { safer }
 }
 
 /// Linux 7.2's `__tcp_accecn_process`; `packets_per_ack` are 64ths.

@@ -13,6 +13,7 @@ fn delta(packets: u64, shown: u64, marked_bytes: Option<u64>) -> Delta {
 fn the_standard_s_examples() {
     assert_eq!(rfc(&delta(9, 2, None)), 2);
     assert_eq!(rfc(&delta(10, 2, None)), 10);
+    assert_eq!(rfc(&delta(8, 0, Some(1460))), 8);
     assert_eq!(rfc(&delta(10, 2, Some(1460))), 2);
     assert_eq!(rfc(&delta(15, 7, Some(10_200))), 7);
     assert_eq!(rfc(&delta(7, 7, None)), 7);
