@@ -61,7 +61,7 @@ impl<F: FnMut(usize, &mut Transmit) -> bool> Path<F> {
     }
 }
 
-/// What both ends use.
+/// The kind of ECN that both ends use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Agreed {
     Nothing,
@@ -146,9 +146,9 @@ fn the_handshake_tells_of_changes_on_the_way() {
 #[derive(Clone, Copy, Debug)]
 struct Case {
     linux: [bool; 2],
-    /// Of 256 packets with data, so many are marked.
+    /// Packets marked of 256 with data.
     marked: u8,
-    /// Of 256 ACKs, so many are lost.
+    /// ACKs lost of 256.
     lost: u8,
     /// A middlebox takes the option off.
     stripped: bool,
@@ -162,7 +162,7 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-/// What the receiver saw and what the sender believes, after `volume`.
+/// The counts that the receiver saw and those that the sender believes, after `volume`.
 fn transfer(case: Case, volume: u64) -> [ackclock_tcp::EcnCounts; 2] {
     let mut state = case.seed | 1;
     let mut draw = move || {

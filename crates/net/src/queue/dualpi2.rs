@@ -104,7 +104,7 @@ enum Class {
     Classic,
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Passes,
@@ -122,7 +122,7 @@ pub struct DualPi2 {
     shallow: Shallow,
     /// The bytes of a full packet.
     full: u64,
-    /// What a byte of an L4S packet gives the other class, and a byte of a Classic packet takes.
+    /// The credit that a byte of an L4S packet gives the other class, and a byte of a Classic packet takes.
     weights: [i64; 2],
     /// Above zero it is a Classic packet's turn.
     credit: i64,

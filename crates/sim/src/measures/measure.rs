@@ -73,7 +73,7 @@ struct Snapshot {
     crossings: Vec<Vec<[u64; 2]>>,
     links: Vec<(Counters, DelayHistogram)>,
     sources: Vec<SourceCounters>,
-    /// Of the links whose queues have two classes.
+    /// The links whose queues have two classes.
     classes: BTreeMap<usize, Classes>,
 }
 

@@ -19,7 +19,7 @@ const CLASSIC_SHARE: f64 = 0.6;
 /// The weights of a sample in the means.
 const SAMPLE: f64 = 1.0 / 8.0;
 
-/// What the round trips tell of the queue.
+/// The signs of the queue in the round trips.
 #[derive(Clone, Copy, Debug)]
 pub struct Fallback {
     /// The mean of round trips, and their mean deviation, in seconds; zero before the first.

@@ -11,7 +11,7 @@ use crate::data::counts::EcnCounts;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what has happened, each by itself")]
 pub struct Accurate {
-    /// What came.
+    /// The counts of arrived packets.
     pub(super) received: EcnCounts,
     /// The ECN field of the peer's last SYN or SYN-ACK, of which the handshake tells.
     pub(super) reflected: Ecn,
@@ -90,7 +90,7 @@ impl Accurate {
         }
     }
 
-    /// What came so far.
+    /// The counts so far.
     pub const fn received(&self) -> EcnCounts {
         self.received
     }
