@@ -250,10 +250,6 @@ impl Growth for Prague {
         self.marked += report.marked.as_f64();
         self.mark_waits |= report.marked > Bytes::ZERO;
         (self.una, self.nxt) = (report.una, report.nxt);
-        if report.marked > Bytes::ZERO && !self.in_slow_start() && self.window > 0.0 {
-            // An ACK with a mark is none on which the window grows: what it reports without one still counts.
-            self.grow(report.counted.saturating_sub(report.marked));
-        }
     }
 
     fn on_ack(&mut self, ack: &Ack, slow_start: Option<SlowStartStep>) {
@@ -263,8 +259,6 @@ impl Growth for Prague {
         }
         self.tick(ack.now);
         self.timed_out &= self.window < ack.mss.times(2).as_f64();
-        // Below two segments the rate alone holds packets back, and the window seems unused.
-        let used = ack.may_grow || ack.limited_by == Limit::Pacing;
         if let Some(step) = slow_start {
             if ack.may_grow || step.exit {
                 self.window += step.increase.as_f64();
@@ -274,8 +268,13 @@ impl Growth for Prague {
             }
             return;
         }
-        if used {
+        let two = ack.mss.times(2).as_f64();
+        if ack.may_grow {
             self.grow(ack.newly_acked);
+        } else if self.window < two {
+            // The rate alone holds packets back, so that the window seems unused.
+            self.grow(ack.newly_acked);
+            self.window = self.window.min(two);
         }
     }
 
