@@ -26,8 +26,6 @@ TBF = f"dev out root handle 1: tbf rate 10mbit burst {BURST} limit 20000000"
 #: A wire so fast that a frame takes 1.2 ns: the kernel's tokens alone hold packets.
 SHAPER = {"kind": "shaper", "burst": f"{BURST} B", "peak": "10 Tbit/s"}
 SEEDS = 10
-#: The flow that is of L4S, where one is.
-L4S = 1
 
 
 @dataclass(frozen=True)
@@ -169,16 +167,12 @@ def main() -> None:
     """Print a row a case."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--linux", help="the kernel; default: the newest")
-    parser.add_argument(
-        "--constant", action="store_true", help="dualpi2 under constant loads alone"
-    )
-    asked = parser.parse_args()
-    kernel = kept.one(asked.linux)
+    kernel = kept.one(parser.parse_args().linux)
     print(f"{kernel.manifest.key}, {len(arrivals(1))} packets\n")
     print("| discipline | dropped or marked, ours | Linux | by one alone | departures within 1 us |"
           " mean wait, ours (ms) | Linux |")  # fmt: skip
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for case in () if asked.constant else CASES:
+    for case in CASES:
         runs = [held(kernel, case, seed) for seed in range(1, SEEDS + 1 if case.random else 2)]
         cells = [case.name]
         cells += [shown([run.acted[n] for run in runs], 0) for n in range(2)]
@@ -186,76 +180,6 @@ def main() -> None:
         cells += ["", ""] if case.random else [alone, alike]
         cells += [shown([run.wait_ms[n] for run in runs], 2) for n in range(2)]
         print("|", " | ".join(cells), "|", flush=True)
-    print(
-        "\n| Classic, L4S (Mbit/s) | Classic struck, ours | Linux | L4S marked, ours | Linux |"
-        " L4S dropped, ours | Linux | Classic wait (ms), ours | Linux "
-        "| L4S wait (ms), ours | Linux |"
-    )
-    print("|" + " --- |" * 11)
-    for classic, l4s, ecn in LOADS:
-        runs = [
-            loaded(kernel, classic, l4s, ecn=ecn, seed=seed) for seed in range(1, LOAD_SEEDS + 1)
-        ]
-        cells = [f"{classic:g}, {l4s:g}{', ECN' if ecn else ''}"]
-        for value, digits in ((0, 4), (1, 4), (2, 4), (3, 2), (4, 2)):
-            cells += [shown([run[side][value] for run in runs], digits) for side in range(2)]
-        print("|", " | ".join(cells), "|", flush=True)
-
-
-#: Constant loads of both classes at dualpi2, and whether Classic packets ask for ECN. Beyond the
-#: rate of the link, Classic packets are dropped in a share that follows from the load; L4S ones are
-#: not.
-LOADS = (
-    (9.5, 1.0, False),
-    (10.0, 1.0, False),
-    (11.0, 1.0, False),
-    (10.0, 2.0, False),
-    (8.0, 5.0, False),
-    (4.0, 9.0, False),
-    (12.0, 4.0, True),
-)
-LOAD_SEEDS = 3
-#: The time from which packets count, and that in which they come.
-SETTLED_S, LOADED_S = 8.0, 20.0
-
-
-def loaded(kernel: Kept, classic: float, l4s: float, *, ecn: bool, seed: int) -> list[list[float]]:
-    """Return of ours and of the kernel's dualpi2 what becomes of constant loads in Mbit/s.
-
-    The share of Classic packets that were dropped or marked, those of L4S packets that were marked
-    and dropped, and the mean waits in ms of both.
-    """
-    draw = random.Random(seed)  # noqa: S311 Not for secrets.
-    found: list[tuple[int, int, int]] = []
-    for flow, rate in ((0, classic), (L4S, l4s)):
-        gap, at = 1514 * 8 / (rate * 1e6), 0.0
-        while (at := at + gap * draw.uniform(0.5, 1.5)) < LOADED_S:
-            found.append((round(at * 1e9), flow, 1514))
-    sent = sorted(found)
-    tc = below("dualpi2")
-    theirs = queueing.departures(kernel, tc, sent, ecn=ecn, l4s=(L4S,), seed=seed)
-    packets = [[came, flow, size] for (came, *_), (_, flow, size) in zip(theirs, sent, strict=True)]
-    queue = {"kind": "dualpi2", "packet_size": "1514 B"}
-    asked = {"rate": RATE, "channel": SHAPER, "queue": queue, "ecn": ecn, "l4s": [L4S],
-             "seed": seed, "packets": packets}  # fmt: skip
-    ours: list[tuple[tuple[int, int] | None, bool]]
-    ours = json.loads(_core.departures(json.dumps(asked)))
-    told = []
-    for outcomes in (
-        [(None if one is None else one[1], marked) for one, marked in ours],
-        [(went, marked) for _, went, marked in theirs],
-    ):
-        kept_packets = [
-            (flow, None if went is None else (went - came) / 1e6, marked)
-            for (went, marked), (came, flow, _) in zip(outcomes, packets, strict=True)
-            if came > SETTLED_S * 1e9
-        ]
-        of = {f: [(w, m) for flow, w, m in kept_packets if flow == f] for f in (0, L4S)}
-        share = [fmean(wait is None or marked for wait, marked in of[0])]
-        share += [fmean(marked for _, marked in of[L4S]), fmean(w is None for w, _ in of[L4S])]
-        waits = [fmean(wait for wait, _ in of[f] if wait is not None) for f in (0, L4S)]
-        told.append(share + waits)
-    return told
 
 
 if __name__ == "__main__":

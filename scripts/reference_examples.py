@@ -122,14 +122,6 @@ queue = { kind = "fq_pie", target = "15 ms", ecn = true }
 [topology.bottleneck]
 queue = { kind = "cake", bandwidth = "9 Mbit/s", link_layer = "docsis", ack_filter = "conservative" }
 """,
-    "QueueSpec.dualpi2": """
-[topology.bottleneck]
-queue = { kind = "dualpi2", step = "1 ms" }
-
-[[flow]]
-name = "game"
-variant = "prague"
-""",
     "OutageSpec": """
 [topology.bottleneck]
 outage = { on = "10 s", off = "500 ms" }
@@ -374,13 +366,6 @@ start = { quantiles = [{ p = 0.0, value = "0 s" }, { p = 0.9, value = "1 s" }, {
 name = "a"
 variant = "newreno"
 tcp = { mss = "1448 B", sack = true, ecn = "on", min_rto = "200 ms", delayed_ack = "off", rledbat = "ledbatpp" }
-""",
-    "HostSpec": """
-[[flow]]
-name = "a"
-variant = "cubic"
-profile = "linux"
-host = { segmentation = "on" }
 """,
     "DelayedAckOn": """
 [[flow]]

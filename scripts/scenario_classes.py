@@ -242,7 +242,7 @@ Parameters are written as the quantity is: text with a unit, or a number where t
                 "Flow",
                 "Flow",
                 "variant app name count profile tcp start stagger from_node=from to_node=to "
-                "endpoint network dscp host",
+                "endpoint network dscp",
                 defaults={"name": None, "count": 1, "network": "ipv4"},
             ),
             Class(
@@ -331,17 +331,16 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
             Class(
                 "CoDel",
                 "QueueSpec",
-                "target interval limit ecn ce_threshold rules ce_threshold_marks",
+                "target interval limit ecn ce_threshold rules",
                 ("codel",),
-                defaults={"rules": "rfc", "ce_threshold_marks": "any"},
+                defaults={"rules": "rfc"},
             ),
             Class(
                 "FqCoDel",
                 "QueueSpec",
-                "target interval limit ecn ce_threshold quantum classify queues drop_batch rules "
-                "ce_threshold_marks",
+                "target interval limit ecn ce_threshold quantum classify queues drop_batch rules",
                 ("fq_codel",),
-                defaults={"rules": "rfc", "ce_threshold_marks": "any"},
+                defaults={"rules": "rfc"},
             ),
             Class(
                 "Pie",
@@ -386,21 +385,11 @@ The disciplines, and the sources of their defaults, stand in ``docs/queues``.
                 "ack_filter wash ingress",
                 ("cake",),
             ),
-            Class("Ramp", "Ramp", "above over"),
-            OneOf("AnyRamp", "read_ramp", "RampSpec", "Ramp", 'Literal["rfc9332", "docsis"]'),
-            Class(
-                "DualPi2",
-                "QueueSpec",
-                "target update limit alpha beta typical_rtt max_rtt coupling step step_from ramp "
-                "drop_on_overload at_enqueue classic_protection any_ect packet_size",
-                ("dualpi2",),
-            ),
             OneOf(
                 "AnyQueue",
                 "read_queue",
                 "QueueSpec",
-                "Queue Red CoDel FqCoDel Pie Policer Cobalt FqCobalt Drr Sfq Prio FqPie Cake "
-                "DualPi2",
+                "Queue Red CoDel FqCoDel Pie Policer Cobalt FqCobalt Drr Sfq Prio FqPie Cake",
             ),
         ),
     ),
@@ -460,10 +449,8 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "receive_window receive_autotune window_scaling timestamps rledbat sack "
                 "loss_reduces pacing nagle syn_retries syn_ack_retries data_retries "
                 "lost_syns_forgiven answer_repeated_syn handshake_tick "
-                "three_seconds_after_lost_syn ecn ecn_echo ect ecn_option ecn_beacon "
-                "ecn_fallback abe quick_start",
+                "three_seconds_after_lost_syn ecn ecn_echo abe quick_start",
             ),
-            Class("Host", "HostSpec", "segmentation"),
         ),
     ),
     "traffic": Module(
@@ -548,7 +535,7 @@ are frozen; a variation is made with :func:`dataclasses.replace`.
                 "Traffic",
                 "Traffic",
                 "name variant arrivals app utilisation profile tcp count start stop clients "
-                "from_node=from to_node=to access endpoint network dscp host",
+                "from_node=from to_node=to access endpoint network dscp",
                 defaults={"start": "0 s", "network": "ipv4"},
             ),
         ),

@@ -157,7 +157,6 @@ from .scenario.queues import (
     Cobalt as Cobalt,
     CoDel as CoDel,
     Drr as Drr,
-    DualPi2 as DualPi2,
     FqCobalt as FqCobalt,
     FqCoDel as FqCoDel,
     FqPie as FqPie,
@@ -165,7 +164,6 @@ from .scenario.queues import (
     Policer as Policer,
     Prio as Prio,
     Queue as Queue,
-    Ramp as Ramp,
     Red as Red,
     Sfq as Sfq,
 )
@@ -179,7 +177,6 @@ from .scenario.scenario import Scenario as Scenario
 from .scenario.tcp import (
     Autotune as Autotune,
     DelayedAck as DelayedAck,
-    Host as Host,
     Tcp as Tcp,
 )
 from .scenario.topologies import (

@@ -150,8 +150,7 @@ pub struct MarkReport {
     /// SACKed before counts, and what is only SACKed does not. In Linux it is what the ACK delivers
     /// ([`Ack::newly_delivered`]).
     pub counted: Bytes,
-    /// The part of it that met congestion: by the ACK's ECN echo, all or nothing; under accurate ECN (RFC 9768) as much as the
-    /// receiver counted.
+    /// The part of it that met congestion, by the ACK's ECN echo: all or nothing.
     pub marked: Bytes,
     /// SND.UNA after it.
     pub una: Seq,

@@ -27,7 +27,6 @@ use crate::words::{Choice, Defaults, choices};
 pub use ccp::{CcpSettings, Reading, Storage};
 pub use contract::{About, Delays, Growth, Law, LawForm, Model, Recoveries, Routers, Wants};
 pub use linux::Linux;
-pub use prague::PragueSettings;
 pub use reno::RenoWord;
 pub use tahoe::Counting;
 pub use variables::{Value, Variable};
@@ -175,7 +174,6 @@ laws! {
     ledbatpp::LedbatPlusPlus Box,
     copa::Copa Box,
     c4::C4 Box,
-    prague::Prague Box,
     visitor::Visitor,
 }
 

@@ -12,7 +12,7 @@ use ackclock_app::{AnyApp, Client, Server, Session, Sink, Transport};
 use ackclock_sim::records::Run;
 use ackclock_sim::run::plan::Plan;
 use ackclock_sim::scenario::{Application, NetworkSpec, Scenario, What};
-use ackclock_tcp::{Config, QuickStartEvent, QuickStartStep, Segmentation};
+use ackclock_tcp::{Config, QuickStartEvent, QuickStartStep};
 use ackclock_units::random::Stream;
 use ackclock_units::{Bytes, Duration, Instant, Rate};
 
@@ -111,9 +111,7 @@ pub fn run(
     let connections = ConnectionPlan::all(scenario, &plan);
     let pairs = hosts(scenario, &ends, options.extras())?;
     let middle = NetNs::new().map_err(LiveError::NoNamespace)?;
-    let segments =
-        if segments_hosts(scenario, kind)? { ANY_SEGMENTS } else { segments_a_call(&plan) };
-    let ports = ports(kind, &pairs, &middle, scenario, &connections, segments)?;
+    let ports = ports(kind, &pairs, &middle, scenario, &connections, segments_a_call(&plan))?;
     if let Some(programs) = &options.quick_start {
         speak_quick_start(programs.as_ref(), &pairs, &connections, &ports)?;
     }
@@ -480,41 +478,6 @@ const RECORDED: [&str; 6] = [
     "net.ipv4.tcp_moderate_rcvbuf",
 ];
 
-/// True if hosts give the path packets of several segments, as the scenario has it.
-///
-/// # Errors
-/// Devices that cannot, or entries that differ: the setting is of a device, and devices are shared.
-fn segments_hosts(
-    scenario: &Scenario,
-    kind: PortKind,
-) -> Result<bool, ackclock_sim::ScenarioError> {
-    let flows =
-        scenario.flows.iter().enumerate().map(|(n, flow)| (format!("flow[{n}]"), &flow.host));
-    let classes = scenario.traffic.iter().enumerate();
-    let classes = classes.map(|(n, class)| (format!("traffic[{n}]"), &class.host));
-    let all: Vec<_> = flows
-        .chain(classes)
-        .map(|(key, host)| (key, host.segmentation == Some(Segmentation::On)))
-        .collect();
-    let Some((on, _)) = all.iter().find(|(_, on)| *on) else { return Ok(false) };
-    let refuse = |key: &str, why: &str| {
-        Err(ackclock_sim::ScenarioError::new(&format!("{key}.host.segmentation"), why))
-    };
-    if let Some((off, _)) = all.iter().find(|(_, on)| !*on) {
-        return refuse(
-            off,
-            &format!("expected \"on\", as {on} has it: a live run has one for all hosts"),
-        );
-    }
-    if kind != PortKind::Tun {
-        return refuse(
-            on,
-            "a pair of devices carries single segments, expected TUN devices (`--ports tun`)",
-        );
-    }
-    Ok(true)
-}
-
 /// The packets that a host may give the path in one call of its device.
 ///
 /// One, as a wire would have it, while that can be carried: bursts are then those of TCP. A call takes several
@@ -535,8 +498,6 @@ fn segments_a_call(plan: &Plan) -> u32 {
 const OFFLOAD_FROM_BPS: u64 = 300_000_000;
 /// The most segments that a packet of 64 KiB holds.
 const MOST_SEGMENTS: u32 = 44;
-/// The kernel's own bound on the segments of a packet (`GSO_MAX_SEGS`): none but its size.
-const ANY_SEGMENTS: u32 = 65_535;
 
 /// A port for each host, with addresses and routes.
 fn ports(

@@ -15,19 +15,18 @@ use ackclock_units::{Bytes, Duration, Instant, Rate};
 
 use crate::ack::Ack;
 use crate::counters::{Counters, SourceCounters, Volume};
-use crate::delays::DelayHistogram;
 use crate::fate::Fate;
 use crate::header::Header;
 use crate::packet::Packet;
 use crate::parts::Installed;
 use crate::parts::channel::Channel;
+use crate::parts::delay::DelayHistogram;
 use crate::parts::hazards::Hazards;
 use crate::parts::impairments::Arrival;
 use crate::parts::loss::Loss;
 use crate::parts::thinning::Thinning;
 use crate::queue::{
-    Admission, Classes, Discipline, Effect, OwnQueue, QueueLimit, Reason, Room, Scheduled, Serving,
-    Waiting,
+    Admission, Discipline, Effect, OwnQueue, QueueLimit, Reason, Room, Scheduled, Serving, Waiting,
 };
 
 use frames::Frames;
@@ -519,14 +518,6 @@ impl Link {
     /// The delays in the queue by `now`.
     pub const fn delays(&self) -> &DelayHistogram {
         &self.delays
-    }
-
-    /// The counts of the two classes of a queue that has them.
-    pub fn classes(&mut self) -> Option<&Classes> {
-        match &mut self.queue {
-            Queue::Fifo(_) => None,
-            Queue::Scheduled(queue) => queue.classes(),
-        }
     }
 
     /// The counts of each cross-traffic source, as of the last call of [`counters`](Self::counters).

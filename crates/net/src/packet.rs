@@ -1,7 +1,5 @@
 //! A packet as a link knows it.
 
-use ackclock_packet::Ecn;
-
 /// A packet's place in the arena of whoever owns the packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PacketId(u32);
@@ -36,40 +34,34 @@ pub struct Packet {
 pub struct PacketKind(u32);
 
 const DATA: u32 = 1;
-/// The two bits of the IP header's ECN field (RFC 3168 §5) stand above this many bits.
-const ECN: u32 = 1;
+const ECN: u32 = 2;
 /// One more than the source stands above this many bits.
-const SOURCE: u32 = 3;
+const SOURCE: u32 = 2;
 
 impl PacketKind {
     /// A packet of the cross-traffic `source` of this number at the link, or of a flow, that carries a flow's `data` or
-    /// not, and has this ECN field, which is looked at where [`Link::marks`](crate::Link::marks).
+    /// not, and asks for `ecn` (RFC 3168 §5), which is looked at where [`Link::marks`](crate::Link::marks), or not.
     #[inline]
-    pub const fn new(source: Option<u16>, data: bool, ecn: Ecn) -> Self {
+    pub const fn new(source: Option<u16>, data: bool, ecn: bool) -> Self {
         let source = match source {
             Some(source) => (source as u32 + 1) << SOURCE,
             None => 0,
         };
-        Self(source | field(ecn) | if data { DATA } else { 0 })
+        Self(source | if ecn { ECN } else { 0 } | if data { DATA } else { 0 })
     }
 
     /// A flow's.
     #[inline]
     pub const fn flow(data: bool) -> Self {
-        Self::new(None, data, Ecn::NotEct)
+        Self::new(None, data, false)
     }
 
-    /// This kind with another ECN field.
+    /// This kind, asking for `ecn` or not.
     #[inline]
     #[must_use]
-    pub const fn with_ecn(self, ecn: Ecn) -> Self {
-        Self(self.0 & !field(Ecn::Ce) | field(ecn))
+    pub const fn with_ecn(self, ecn: bool) -> Self {
+        Self(if ecn { self.0 | ECN } else { self.0 & !ECN })
     }
-}
-
-/// The ECN field where it stands in a kind.
-const fn field(ecn: Ecn) -> u32 {
-    (ecn.bits() as u32) << ECN
 }
 
 impl Packet {
@@ -98,14 +90,7 @@ impl Packet {
     /// True if it asks for ECN (RFC 3168 §5).
     #[inline]
     pub const fn asks_for_ecn(&self) -> bool {
-        self.kind.0 & field(Ecn::Ce) != 0
-    }
-
-    /// Its ECN field.
-    #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the two low bits are read")]
-    pub const fn ecn(&self) -> Ecn {
-        Ecn::of_bits((self.kind.0 >> ECN) as u8)
+        self.kind.0 & ECN != 0
     }
 }
 
@@ -116,17 +101,13 @@ mod tests {
     #[test]
     fn a_kind_is_read_as_it_was_written() {
         for source in [None, Some(0), Some(1), Some(u16::MAX)] {
-            let fields = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
-            for (data, ecn) in fields.into_iter().flat_map(|ecn| [(false, ecn), (true, ecn)]) {
+            for (data, ecn) in [(false, false), (false, true), (true, false), (true, true)] {
                 let id = PacketId::new(7);
                 let kind = PacketKind::new(source, data, ecn);
                 let packet = Packet { id, size: 1, class: 2, kind };
                 assert_eq!((packet.source(), packet.is_flows()), (source, source.is_none()));
-                assert_eq!((packet.has_data(), packet.ecn()), (data, ecn));
-                assert_eq!(packet.asks_for_ecn(), ecn != Ecn::NotEct);
-                for other in fields {
-                    assert_eq!(kind.with_ecn(other), PacketKind::new(source, data, other));
-                }
+                assert_eq!((packet.has_data(), packet.asks_for_ecn()), (data, ecn));
+                assert_eq!(kind.with_ecn(!ecn), PacketKind::new(source, data, !ecn));
             }
         }
         assert_eq!(size_of::<Packet>(), 16);

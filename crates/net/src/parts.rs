@@ -6,6 +6,7 @@
 pub(crate) mod aggregation;
 pub(crate) mod channel;
 mod contract;
+pub(crate) mod delay;
 pub(crate) mod feedback;
 pub(crate) mod hazards;
 pub(crate) mod impairments;

@@ -13,7 +13,7 @@ use crate::agenda::Agenda;
 use crate::line::AccessLine;
 use crate::link::{Link, LinkChange};
 use crate::packet::Packet;
-use ackclock_packet::{CongestionHeader, Ecn};
+use ackclock_packet::CongestionHeader;
 use ackclock_units::Instant;
 
 pub use routers::{Decided, Forwarded, Router};
@@ -34,8 +34,8 @@ pub trait Payload: Clone {
     fn opens(&self) -> bool;
     /// True if it closes one way of a connection: a FIN.
     fn closes(&self) -> bool;
-    /// The ECN field of its IP header (RFC 3168 §5).
-    fn ecn(&self) -> Ecn;
+    /// True if its sender understands marks (RFC 3168 §5).
+    fn asks_for_ecn(&self) -> bool;
     /// Marks it with congestion; whether it was not marked before.
     fn mark(&mut self) -> bool;
     /// A router forwards it to the next link of its route, not the first, past the Quick-Start function of that link if

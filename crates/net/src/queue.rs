@@ -8,7 +8,6 @@
 #[path = "../../../scripts/new/queue.rs"]
 mod beginning;
 mod check;
-mod classes;
 mod contract;
 mod fifo;
 #[cfg(test)]
@@ -22,7 +21,6 @@ use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate, read_by_kind};
 
 pub use crate::limit::{Limit, QueueLimit, QueueUnit};
-pub use classes::{ClassCounts, Classes};
 pub use contract::{Admission, Described, Effect, Limits, Log, Queueing, Reason, Room};
 pub use fifo::Waiting;
 pub use scheduled::{Scheduled, Serving};
@@ -179,7 +177,6 @@ disciplines! {
     prio::Prio,
     fq_pie::FqPie,
     cake::Cake,
-    dualpi2::DualPi2,
 }
 
 impl Discipline {

@@ -358,30 +358,6 @@ pub enum Ecn {
     Ce,
 }
 
-impl Ecn {
-    /// The field with these two bits: the lower of them is the identifier of L4S (RFC 9331 §5.1).
-    #[inline]
-    pub const fn of_bits(bits: u8) -> Self {
-        match bits & 3 {
-            0 => Self::NotEct,
-            1 => Self::Ect1,
-            2 => Self::Ect0,
-            _ => Self::Ce,
-        }
-    }
-
-    /// Its two bits.
-    #[inline]
-    pub const fn bits(self) -> u8 {
-        match self {
-            Self::NotEct => 0,
-            Self::Ect1 => 1,
-            Self::Ect0 => 2,
-            Self::Ce => 3,
-        }
-    }
-}
-
 /// The requests of a segment to the network, and the network's marks on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpMeta {

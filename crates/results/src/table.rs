@@ -7,8 +7,8 @@
 use ackclock_laws::growth::Value;
 use ackclock_sim::Run;
 use ackclock_sim::records::{
-    ClassRows, Connections, CrossingRow, FlowEventKind, FlowEventRow, FlowRow, FlowSamples, LawRow,
-    LinkRow, Objects, Outcome, PageRow, QuickStartRow, SourceRow, VideoRow,
+    Connections, CrossingRow, FlowEventKind, FlowEventRow, FlowRow, FlowSamples, LawRow, LinkRow,
+    Objects, Outcome, PageRow, QuickStartRow, SourceRow, VideoRow,
 };
 use ackclock_units::Instant;
 use serde_json::{Value as Json, json};
@@ -223,11 +223,6 @@ fn flows(runs: &[Run], cells: bool) -> Table {
     .table("flows")
 }
 
-/// A value of the two classes at a link, where its queue has them.
-fn class<T>(row: &LinkRow, of: impl Fn(&ClassRows) -> T) -> Option<T> {
-    row.classes.as_deref().map(of)
-}
-
 fn links(runs: &[Run], cells: bool) -> Table {
     let rows: Vec<&LinkRow> = runs.iter().flat_map(|run| &run.links).collect();
     let rows = || rows.iter();
@@ -277,35 +272,6 @@ fn links(runs: &[Run], cells: bool) -> Table {
         optional "queue_delay_p99_s" ("s", "no packet was sent")
             "The 99th percentile of the same time, to within 1.6 %.":
             rows().map(|row| row.queue_delay_p99_s);
-        optional_count "l4s_delivered_packets" ("packets", "not at `dualpi2`") "L4S packets that the queue `dualpi2` sent.":
-            rows().map(|row| class(row, |it| it.l4s.delivered_packets));
-        optional_count "l4s_dropped_packets" ("packets", "as before") "Those that it dropped, as they came or later.":
-            rows().map(|row| class(row, |it| it.l4s.dropped_packets));
-        optional_count "l4s_marked_packets" ("packets", "as before") "Those that it marked, each once.":
-            rows().map(|row| class(row, |it| it.l4s.marked_packets));
-        optional "l4s_queue_delay_mean_s" ("s", "not at `dualpi2`, or no packet was sent") "Their mean time from the arrival at the queue to the start of transmission.":
-            rows().map(|row| class(row, |it| it.l4s.queue_delay_mean_s).flatten());
-        optional "l4s_queue_delay_p99_s" ("s", "not at `dualpi2`, or no packet was sent") "Its 99th percentile, to within 1.6 %.":
-            rows().map(|row| class(row, |it| it.l4s.queue_delay_p99_s).flatten());
-        optional_count "l4s_step_marked_packets" ("packets", "not at `dualpi2`")
-            "L4S packets that were marked by the step, of which the controller may have marked some before.":
-            rows().map(|row| class(row, |it| it.step_marked_packets));
-        optional_count "classic_delivered_packets" ("packets", "not at `dualpi2`") "Classic packets that the queue `dualpi2` sent.":
-            rows().map(|row| class(row, |it| it.classic.delivered_packets));
-        optional_count "classic_dropped_packets" ("packets", "as before") "Those that it dropped, as they came or later.":
-            rows().map(|row| class(row, |it| it.classic.dropped_packets));
-        optional_count "classic_marked_packets" ("packets", "as before") "Those that it marked, each once.":
-            rows().map(|row| class(row, |it| it.classic.marked_packets));
-        optional "classic_queue_delay_mean_s" ("s", "not at `dualpi2`, or no packet was sent") "Their mean time from the arrival at the queue to the start of transmission.":
-            rows().map(|row| class(row, |it| it.classic.queue_delay_mean_s).flatten());
-        optional "classic_queue_delay_p99_s" ("s", "not at `dualpi2`, or no packet was sent") "Its 99th percentile, to within 1.6 %.":
-            rows().map(|row| class(row, |it| it.classic.queue_delay_p99_s).flatten());
-        optional "base_probability_mean" ("share", "not at `dualpi2`, or no update was made") "The mean over the updates of the base probability p' (RFC 9332).":
-            rows().map(|row| class(row, |it| it.probabilities.map(|means| means[0])).flatten());
-        optional "l4s_probability_mean" ("share", "not at `dualpi2`, or no update was made") "That of the probability that L4S packets have by coupling, at most 1.":
-            rows().map(|row| class(row, |it| it.probabilities.map(|means| means[1])).flatten());
-        optional "classic_probability_mean" ("share", "not at `dualpi2`, or no update was made") "That of the probability of Classic packets, the square of p'.":
-            rows().map(|row| class(row, |it| it.probabilities.map(|means| means[2])).flatten());
     }
     .table("links")
 }

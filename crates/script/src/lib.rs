@@ -37,7 +37,8 @@
 //!
 //! # What is not supported
 //!
-//! More than one connection at a time; other protocols than TCP; urgent data, MD5; `splice` and `sendfile`, which are read and then refused by name, as are `poll` and `epoll_*` but of a stack that
+//! More than one connection at a time; other protocols than TCP; urgent data, MD5; accurate ECN by our end
+//! point; `splice` and `sendfile`, which are read and then refused by name, as are `poll` and `epoll_*` but of a stack that
 //! carries out system calls.
 
 pub mod assertion;

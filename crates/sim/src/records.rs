@@ -1,7 +1,6 @@
 //! The results of a run: rows and columns, with units in their names.
 
 pub(crate) mod acks;
-mod classes;
 mod flow_events;
 mod law_samples;
 mod pages;
@@ -16,7 +15,6 @@ use ackclock_units::{Bytes, Duration, Instant};
 
 use crate::records::acks::AckCounts;
 
-pub use classes::{ClassRow, ClassRows};
 pub use flow_events::{EventWatch, FlowEventKind, FlowEventRow, SenderState};
 pub use law_samples::{LawRow, LawWatch, record_all};
 pub use pages::PageRow;
@@ -226,8 +224,6 @@ pub struct LinkRow {
     pub queue_delay_mean_s: Option<f64>,
     /// Its 99th percentile, to within 1.6 %; null without any packet.
     pub queue_delay_p99_s: Option<f64>,
-    /// L4S and Classic packets, where the queue has them apart.
-    pub classes: Option<Box<ClassRows>>,
 }
 
 impl LinkRow {
@@ -282,7 +278,6 @@ impl LinkRow {
             queue_delay_p99_s: delays
                 .quantile_since(delays_before, 0.99)
                 .map(Duration::as_secs_f64),
-            classes: None,
         }
     }
 }

@@ -9,7 +9,6 @@ mod packet;
 
 use ackclock_app::AnyApp;
 use ackclock_net::path::{Change, Progress, Step};
-use ackclock_net::queue::Classes;
 use ackclock_net::{
     AccessLine, Agenda, Counters, DelayHistogram, Header, Packet, Path, SourceCounters,
 };
@@ -195,10 +194,6 @@ impl Links for Path<SimPacket> {
 
     fn delays(&mut self, wire: usize, _: Instant) -> DelayHistogram {
         self.links()[wire].delays().clone()
-    }
-
-    fn classes(&mut self, wire: usize) -> Option<Classes> {
-        self.links_mut()[wire].classes().cloned()
     }
 
     fn sources(&self, wire: usize) -> &[SourceCounters] {

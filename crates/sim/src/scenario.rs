@@ -15,7 +15,7 @@ mod text;
 mod traffic;
 
 use ackclock_net::Dscp;
-use ackclock_tcp::{Config, HostSpec, Profile, TcpSpec, Variant};
+use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use ackclock_units::{Bytes, Duration, PacketRate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,9 +103,6 @@ pub struct Flow {
     /// Settings of the connection that differ from the profile's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tcp: TcpSpec,
-    /// The parts of the sender's host that differ from single segments.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub host: HostSpec,
     /// The kind of end point in a live run; default: the kernel's. A simulation has our own always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<EndpointSpec>,
@@ -278,6 +275,6 @@ impl Flow {
     /// # Errors
     /// One line saying which choices do not go together.
     pub fn config(&self) -> Result<Config, String> {
-        config(&self.variant, self.profile, (&self.tcp, &self.host), self.app.asks().is_some())
+        config(&self.variant, self.profile, &self.tcp, self.app.asks().is_some())
     }
 }

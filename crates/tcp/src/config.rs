@@ -5,15 +5,13 @@ mod overrides;
 use ackclock_units::{Bytes, Duration, Mss};
 
 pub use crate::settings::{
-    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, EcnOption, Ect, LossReduces,
-    Nagle, Pacing, QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules,
-    Segmentation, States, Variation, WindowProbe,
+    AfterLostSyn, Autotune, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle, Pacing,
+    QuickStartConfig, RecoveryConfig, Retries, RledbatLaw, RtoConfig, SegmentRules, States,
+    Variation, WindowProbe,
 };
 use crate::variant::Parts;
 pub use ackclock_laws::Profile;
-pub use overrides::{
-    AutotuneSpec, DelayedAckSpec, HostSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec,
-};
+pub use overrides::{AutotuneSpec, DelayedAckSpec, Off, QuickStartTcp, RledbatSpec, TcpSpec};
 
 /// A connection's settings: `tcp = { ... }` of a flow, completed by its profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,8 +49,6 @@ pub struct Config {
     pub states: States,
     /// When segments leave.
     pub pacing: Pacing,
-    /// The packets that the host hands to its card.
-    pub segmentation: Segmentation,
     /// The seed of the random choices that a growth law makes.
     pub seed: u64,
     /// When less than a full segment waits.
@@ -87,8 +83,15 @@ impl Config {
     /// The settings of `parts` under `profile`, every key at its default.
     pub fn new(parts: Parts, profile: Profile) -> Self {
         let delayed = |timeout| Some(DelayedAck { every: 2, timeout, quick: false });
+        // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
         let (law, recovery) = (parts.growth.about(), parts.recovery.about());
-        let ecn = |mode| EcnConfig::of(law, mode);
+        let ecn = |mode| {
+            if law.needs_marks {
+                EcnConfig { mode: EcnMode::On, echo: EcnEcho::Exact, abe: false }
+            } else {
+                EcnConfig { mode, echo: EcnEcho::UntilReduced, abe: false }
+            }
+        };
         let rto = |min, granularity| RtoConfig {
             min,
             initial: Duration::from_secs(1),
@@ -128,7 +131,6 @@ impl Config {
             },
             states: if law.is_linux() { States::Linux } else { States::Rfc },
             pacing: Pacing::Law,
-            segmentation: Segmentation::Off,
             seed: 0,
             nagle: Nagle::On,
             window_probe: WindowProbe::NewByte,
@@ -160,8 +162,7 @@ impl Config {
                 timestamps: true,
                 sack: true,
                 loss_reduces: LossReduces::Cwnd,
-                // Such a law's module keeps the state Open after marks, as far as the kernel lets it.
-                states: if law.l4s { States::Rfc } else { States::Linux },
+                states: States::Linux,
                 recovery: common.recovery.as_linux(),
                 nagle: Nagle::Minshall,
                 window_probe: WindowProbe::OldNumber,

@@ -2,5 +2,4 @@
 
 pub(crate) mod clock;
 pub(crate) mod cookie;
-pub(crate) mod counts;
 pub(crate) mod near;

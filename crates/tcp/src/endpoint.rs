@@ -346,8 +346,8 @@ impl Endpoint {
         }
         match self.state {
             State::Closed => self.refuse(segment),
-            State::Listen => self.handle_in_listen(now, segment, ip, options),
-            State::SynSent => self.handle_in_syn_sent(now, segment, ip, options),
+            State::Listen => self.handle_in_listen(now, segment, options),
+            State::SynSent => self.handle_in_syn_sent(now, segment, options),
             _ => self.handle_synchronized(now, segment, ip, options),
         }
         if self.jump.is_some() {

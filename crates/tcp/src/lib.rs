@@ -21,12 +21,11 @@ pub mod simulator;
 pub mod variant;
 
 pub use config::{
-    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, EcnOption, Ect,
-    HostSpec, LossReduces, Nagle, Pacing, Profile, QuickStartConfig, Retries, RtoConfig,
-    SegmentRules, Segmentation, States, TcpSpec, WindowProbe,
+    AfterLostSyn, Autotune, Config, DelayedAck, EcnConfig, EcnEcho, EcnMode, LossReduces, Nagle,
+    Pacing, Profile, QuickStartConfig, Retries, RtoConfig, SegmentRules, States, TcpSpec,
+    WindowProbe,
 };
 pub use data::cookie::CookieKey;
-pub use data::counts::EcnCounts;
 pub use endpoint::{
     Agreed, Endpoint, Failure, FastOpenClient, FastOpenServer, OpeningCounts, QuickStartEvent,
     QuickStartStep, State, Transmit,

@@ -11,7 +11,6 @@ mod outlying;
 mod output;
 mod reason;
 pub(crate) mod replay;
-mod segmentation;
 mod stats;
 pub(crate) mod story;
 mod timers;
@@ -19,11 +18,10 @@ mod unaided;
 
 use ackclock_laws::event::{CaState, Feedback, Handshake, Signal};
 use ackclock_laws::growth::{AnyGrowth, Growth};
-use ackclock_packet::{AccurateEcn, Range, SackBlocks, Seq};
+use ackclock_packet::{Range, SackBlocks, Seq};
 use ackclock_units::{Bytes, Duration, Instant, Mss, Rate};
 
-use crate::config::{self, Config, Nagle};
-use crate::data::counts::{AceReport, EcnCounts};
+use crate::config::{Config, Nagle};
 use crate::recovery::{self, Outcome, Recovery, Tally};
 use crate::rtt::RttEstimator;
 use allowance::{Allowance, BeforeAck, Taken, View};
@@ -31,7 +29,6 @@ use backlog::Backlog;
 use flight::Flight;
 pub use output::{DataRange, Follows};
 pub use reason::{Reason, Reasons, Sending};
-use segmentation::Segmentation;
 pub use stats::SenderStats;
 
 pub(crate) use arrived::Arrived;
@@ -48,8 +45,6 @@ pub struct Sender {
     flight: Flight,
     stats: SenderStats,
     allowance: Allowance,
-    /// The packet of the host that is being sent; `None` if each is one segment.
-    segmentation: Option<Segmentation>,
 }
 
 impl Sender {
@@ -59,7 +54,6 @@ impl Sender {
             flight: Flight::new(config),
             stats: SenderStats::default(),
             allowance: Allowance::new(config),
-            segmentation: Self::segmentation(config),
         };
         sender.allowance.introduce(&mut sender.flight);
         sender
@@ -72,12 +66,7 @@ impl Sender {
         self.flight.reset(config);
         self.stats = SenderStats::default();
         self.allowance.reset(config);
-        self.segmentation = Self::segmentation(config);
         self.allowance.introduce(&mut self.flight);
-    }
-
-    fn segmentation(config: &Config) -> Option<Segmentation> {
-        (config.segmentation == config::Segmentation::On).then(Segmentation::default)
     }
 
     /// Replaces the growth law by a user's own; before the handshake.
@@ -329,50 +318,8 @@ impl Sender {
 
     /// The ACK that comes next echoes a mark of congestion.
     pub(crate) fn on_ecn_echo(&mut self, now: Instant, ack: Seq) {
-        let Self { backlog, flight, stats, allowance, .. } = self;
+        let Self { backlog, flight, stats, allowance } = self;
         allowance.on_ecn_echo(View { now, backlog, flight }, ack, stats);
-    }
-
-    /// Both ends use accurate ECN.
-    pub(crate) fn hear_accurately(&mut self) {
-        self.allowance.hear_accurately();
-    }
-
-    /// The handshake's own report: the SYN-ACK came `marked`, or the bits `zeroed`.
-    pub(crate) fn after_handshake(
-        &mut self,
-        marked: bool,
-        zeroed: bool,
-        option: Option<&AccurateEcn>,
-    ) {
-        self.allowance.after_handshake(marked, zeroed, option);
-    }
-
-    /// The ACK that comes next has this report of accurate ECN.
-    pub(crate) fn expect_report(&mut self, report: AceReport) {
-        self.allowance.expect_report(report);
-    }
-
-    /// True if the peer has sent the option of accurate ECN.
-    pub(crate) fn sees_counters(&self) -> bool {
-        self.allowance.sees_counters()
-    }
-
-    /// True if the counter in the peer's headers is changed on the way.
-    pub(crate) fn is_mangled(&self) -> bool {
-        self.allowance.is_mangled()
-    }
-
-    /// Marks that the peer has received, as this end believes; `None` without accurate ECN.
-    pub fn believed(&self) -> Option<EcnCounts> {
-        self.allowance.believed()
-    }
-
-    /// Counts the marks that the ACK being taken reports; true if there are any.
-    #[cold]
-    fn count_marks(&mut self, now: Instant, newly_acked: Bytes) -> bool {
-        let Self { backlog, flight, stats, allowance, .. } = self;
-        allowance.count_marks(View { now, backlog, flight }, newly_acked, stats)
     }
 
     /// True if the segment of new data that goes out now is to say that the window was reduced.
@@ -414,14 +361,8 @@ impl Sender {
         let duplicate = arrived.pure && unchanged && !empty;
         if duplicate || !arrived.sack.is_empty() {
             self.on_no_new_data(now, arrived, duplicate);
-        } else {
-            if self.allowance.counts_marks() {
-                self.count_marks(now, Bytes::ZERO);
-            }
-            if !self.allowance.has_linux_states() {
-                return;
-            }
-            let Self { backlog, flight, stats, allowance, .. } = self;
+        } else if self.allowance.has_linux_states() {
+            let Self { backlog, flight, stats, allowance } = self;
             allowance.on_bare_echo(View { now, backlog, flight }, stats);
             allowance.steer(flight, false);
         }
@@ -430,7 +371,6 @@ impl Sender {
     /// An ACK of `ack`, which is below SND.UNA as another one overtook it: what it acknowledges selectively still
     /// counts, and a duplicate that it reports even if nothing is under way any more (Linux's `tcp_ack`, `old_ack`).
     pub(crate) fn on_old_ack(&mut self, now: Instant, old: Seq, sack: &[Range]) {
-        self.allowance.forget_report();
         let reports_duplicate = recovery::reports_duplicate(sack, old);
         let una = self.flight.una();
         // A block that ends below SND.UNA by now would seem to report a duplicate.
@@ -456,16 +396,13 @@ impl Sender {
         self.flight.settle_alarm();
         let in_flight_before = self.in_flight();
         let outcome = self.recover(now, duplicate, Bytes::ZERO, arrived);
-        if self.allowance.counts_marks() {
-            self.count_marks(now, Bytes::ZERO);
-        }
         self.flight.note_alarm();
         let rtt = self.flight.sample(now, arrived.ack);
         if let Some(rtt) = rtt {
             self.on_rtt(now, rtt);
         }
         let taken = Taken { newly_acked: Bytes::ZERO, rtt, in_flight_before, outcome };
-        let Self { backlog, flight, stats, allowance, .. } = self;
+        let Self { backlog, flight, stats, allowance } = self;
         let view = View { now, backlog, flight };
         if allowance.hears_acks() {
             allowance.tell_of_ack(view, &taken, arrived);
@@ -496,19 +433,16 @@ impl Sender {
         in_flight_before: Bytes,
     ) {
         let linux = self.allowance.has_linux_states();
-        let mut echoed = !linux && self.allowance.take_echo(&self.flight, arrived.ack);
+        let echoed = !linux && self.allowance.take_echo(&self.flight, arrived.ack);
         self.flight.on_progress(arrived.ack);
         let outcome = self.recover(now, false, newly_acked, arrived);
-        if self.allowance.counts_marks() {
-            echoed |= self.count_marks(now, newly_acked);
-        }
         let rtt = self.flight.sample(now, arrived.ack);
         let rtt = rtt.or_else(|| self.flight.echoed_rtt(now, arrived));
         if let Some(rtt) = rtt {
             self.on_rtt(now, rtt);
         }
         let taken = Taken { newly_acked, rtt, in_flight_before, outcome };
-        let Self { backlog, flight, stats, allowance, .. } = self;
+        let Self { backlog, flight, stats, allowance } = self;
         let view = View { now, backlog, flight };
         if allowance.hears_acks() {
             allowance.tell_of_ack(view, &taken, arrived);

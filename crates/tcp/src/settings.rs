@@ -1,6 +1,5 @@
 //! The settings of a connection's parts, each by itself.
 
-use ackclock_laws::growth::About;
 use ackclock_packet::QuickStartRate;
 use ackclock_units::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -198,51 +197,6 @@ pub enum EcnMode {
     Passive,
     /// Asked for on every SYN.
     On,
-    /// Accurate ECN (RFC 9768) asked for and answered, and classic ECN with a peer that has no other.
-    Accecn,
-    /// Classic ECN asked for; either is answered.
-    OnOrAccecn,
-    /// Nothing asked for; either is answered.
-    PassiveAccecn,
-}
-
-impl EcnMode {
-    /// True if a SYN asks for classic ECN.
-    pub const fn asks(self) -> bool {
-        matches!(self, Self::On | Self::OnOrAccecn)
-    }
-
-    /// True if a SYN that asks for classic ECN is answered.
-    pub const fn answers(self) -> bool {
-        !matches!(self, Self::Off)
-    }
-
-    /// True if a SYN asks for accurate ECN.
-    pub const fn asks_accurately(self) -> bool {
-        matches!(self, Self::Accecn)
-    }
-
-    /// True if a SYN that asks for accurate ECN is answered.
-    pub const fn answers_accurately(self) -> bool {
-        matches!(self, Self::Accecn | Self::OnOrAccecn | Self::PassiveAccecn)
-    }
-}
-
-/// When the option of accurate ECN is sent (RFC 9768 §3.2.3).
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "EcnOptionSpec")]
-pub enum EcnOption {
-    /// Never.
-    Never,
-    /// When a counter changed or the beacon is due.
-    Needed,
-    /// On every segment that has room, unless the path has been seen to drop such.
-    Always,
-    /// On every segment that has room.
-    Persist,
 }
 
 /// The way in which a receiver reports marks.
@@ -265,41 +219,6 @@ pub struct EcnConfig {
     pub echo: EcnEcho,
     /// True if a mark costs less than a loss (RFC 8511).
     pub abe: bool,
-    /// The codepoint of packets that ask for marks.
-    pub ect: Ect,
-    /// When the option of accurate ECN is sent.
-    pub option: EcnOption,
-    /// The least number of such options in a round trip; 0 for none that nothing asks for.
-    pub beacon: u8,
-    /// True if a SYN that is lost twice is sent without ECN, and the handshake is looked at for changes on the way.
-    pub fallback: bool,
-}
-
-/// The codepoint of packets that ask for marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[schemars(rename = "EctSpec")]
-pub enum Ect {
-    /// ECT(0): new data alone asks for marks (RFC 3168 §6.1.4 to §6.1.6).
-    #[serde(rename = "0")]
-    Zero,
-    /// ECT(1), by which L4S is known: every segment after the handshake has it (RFC 9331 §4.1).
-    #[serde(rename = "1")]
-    One,
-}
-
-impl EcnConfig {
-    /// The settings of a law that is nothing without marks, or of any other in `mode`.
-    pub(crate) fn of(law: &About, mode: EcnMode) -> Self {
-        // RFC 8257 §3: nothing of such a law works without marks, nor without a receiver that echoes each.
-        let (mode, echo) = if law.needs_marks {
-            (EcnMode::On, EcnEcho::Exact)
-        } else {
-            (mode, EcnEcho::UntilReduced)
-        };
-        let ect = if law.l4s { Ect::One } else { Ect::Zero };
-        // tcp_ecn_option = 2, tcp_ecn_option_beacon = 3, tcp_ecn_fallback = 1.
-        Self { mode, echo, abe: false, option: EcnOption::Always, beacon: 3, fallback: true, ect }
-    }
 }
 
 /// An end's part in Quick-Start (RFC 4782), besides the rate that its variant asks for.
@@ -386,18 +305,4 @@ pub enum Pacing {
     /// As Linux paces: at the law's rate, or, if it has none, at 2 cwnd/srtt while cwnd is below
     /// half of ssthresh and 1.2 cwnd/srtt above; the first ten segments at once.
     Linux,
-}
-
-/// The packets that a host hands to its network card.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(rename = "SegmentationSpec")]
-pub enum Segmentation {
-    /// Single segments.
-    #[default]
-    Off,
-    /// Several segments at once, which the card sends back to back: as many as the pacing rate fills in a millisecond, two
-    /// at least and 64 KiB at most, for which a sender may wait (Linux's `tcp_tso_autosize` and
-    /// `tcp_tso_should_defer`).
-    On,
 }

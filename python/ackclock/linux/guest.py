@@ -134,7 +134,7 @@ def _set(file: Path, value: str) -> None:
 
 
 def _queues(
-    _: Path, commands: list[str], packets: list[list[int]], *, ecn: bool, l4s: list[int]
+    _: Path, commands: list[str], packets: list[list[int]], *, ecn: bool
 ) -> list[tuple[int, int | None, bool]]:
     """Send packets through the disciplines of a device; return when each came and left, and marks.
 
@@ -155,8 +155,7 @@ def _queues(
             began = (time.time_ns() // 10**9 + 1) * 10**9
             came: list[int] = []
             for number, (at, flow, size) in enumerate(packets):
-                ect = _ECT_1 if flow in l4s else _ECT if ecn else 0
-                frame = _frame(number, flow, size, ect)
+                frame = _frame(number, flow, size, ecn=ecn)
                 _sleep_until(time.CLOCK_REALTIME, began + at)
                 came.append(time.time_ns() - began)
                 try:
@@ -177,19 +176,19 @@ def _queues(
     return [(at, went, marked) for at, (went, marked) in zip(came, left, strict=True)]
 
 
-_IP, _CE, _ECT, _ECT_1 = 0x0800, 3, 2, 1
+_IP, _CE, _ECT = 0x0800, 3, 2
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE, _SO_TIMESTAMPNS = 32, 33, 35
 _BUFFER = 1 << 27
 #: The time without a departure after which none is waited for any more.
 _QUIET_S = 5.0
 
 
-def _frame(number: int, flow: int, size: int, ect: int) -> bytes:
+def _frame(number: int, flow: int, size: int, *, ecn: bool) -> bytes:
     """Return a frame of so many bytes with UDP: the flow is its port, the payload its number."""
     head = struct.pack(
         ">BBHIBBH4s4s",
         0x45,
-        ect,
+        _ECT if ecn else 0,
         size - 14,
         0,
         64,

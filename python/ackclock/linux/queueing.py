@@ -19,7 +19,6 @@ def departures(
     packets: Sequence[tuple[int, int, int]],
     *,
     ecn: bool = False,
-    l4s: Sequence[int] = (),
     seed: int = 0,
     progress: calling.Progress | None = None,
 ) -> list[Passage]:
@@ -35,9 +34,7 @@ def departures(
         The moment of each packet in nanoseconds, its flow, and the bytes of its frame, 60 to 1514;
         in the order of the moments.
     ecn
-        True if packets ask for ECN, with ECT(0).
-    l4s
-        The flows whose packets ask for it with ECT(1) in any case.
+        True if packets ask for ECN.
     seed
         The seed of the kernel's random numbers.
     progress
@@ -56,7 +53,7 @@ def departures(
     UnfinishedError
         The guest died or hung.
     """
-    options = {"commands": list(commands), "packets": list(packets), "ecn": ecn, "l4s": list(l4s)}
+    options = {"commands": list(commands), "packets": list(packets), "ecn": ecn}
     job = calling.Job("queues", options, seed=seed)
     with calling.called(kernel, job, progress) as left:
         return [(came, went, marked) for came, went, marked in left.told]

@@ -11,7 +11,7 @@ from ackclock.base.words import Profile
 from ackclock.scenario.apps import App, Bulk, read_app
 from ackclock.scenario.distributions import Draw, read_draw
 from ackclock.scenario.table import Table, key
-from ackclock.scenario.tcp import Host, Tcp
+from ackclock.scenario.tcp import Tcp
 
 __all__ = ["CrossTraffic", "Flow"]
 
@@ -52,8 +52,6 @@ class Flow(Table):
     dscp : str (dscp, such as "EF"), optional
         The DSCP of its packets, both ways, for disciplines that sort by it; default: CS0. It
         changes nothing else, and in a live run packets do not carry it.
-    host : Host, default Host()
-        The parts of the sender's host that differ from single segments.
     """
 
     variant: str
@@ -69,7 +67,6 @@ class Flow(Table):
     endpoint: Literal["kernel", "ackclock"] | None = None
     network: Literal["ipv4", "ipv6"] = "ipv4"
     dscp: str | None = None
-    host: Host = key(default=Host(), read=Host.from_table)
 
 
 @dataclass(frozen=True)

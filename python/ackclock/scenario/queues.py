@@ -14,12 +14,10 @@ from ackclock.scenario.table import Table, key, one_of
 
 __all__ = [
     "AnyQueue",
-    "AnyRamp",
     "Cake",
     "CoDel",
     "Cobalt",
     "Drr",
-    "DualPi2",
     "FqCoDel",
     "FqCobalt",
     "FqPie",
@@ -27,11 +25,9 @@ __all__ = [
     "Policer",
     "Prio",
     "Queue",
-    "Ramp",
     "Red",
     "Sfq",
     "read_queue",
-    "read_ramp",
 ]
 
 
@@ -141,9 +137,6 @@ class CoDel(Table):
         root is exact. ``"linux"``: That of Linux: 16 bits of the root, by one step of Newton's a
         drop, and times in units of 1024 ns. In flow queues all that waits counts as standing, and
         drops of a full buffer count.
-    ce_threshold_marks : {"any", "ect1"}, default "any"
-        The packets that ``ce_threshold`` marks; default: all that ask for ECN. ``"any"``: All that
-        ask for ECN. ``"ect1"``: Those with ECT(1) alone, as of L4S (RFC 9331).
     """
 
     KIND: ClassVar[str | None] = "codel"
@@ -154,7 +147,6 @@ class CoDel(Table):
     ecn: bool = False
     ce_threshold: str | None = None
     rules: Literal["rfc", "linux"] = "rfc"
-    ce_threshold_marks: Literal["any", "ect1"] = "any"
 
 
 @dataclass(frozen=True)
@@ -193,9 +185,6 @@ class FqCoDel(Table):
         root is exact. ``"linux"``: That of Linux: 16 bits of the root, by one step of Newton's a
         drop, and times in units of 1024 ns. In flow queues all that waits counts as standing, and
         drops of a full buffer count.
-    ce_threshold_marks : {"any", "ect1"}, default "any"
-        The packets that ``ce_threshold`` marks; default: all that ask for ECN. ``"any"``: All that
-        ask for ECN. ``"ect1"``: Those with ECT(1) alone, as of L4S (RFC 9331).
     """
 
     KIND: ClassVar[str | None] = "fq_codel"
@@ -210,7 +199,6 @@ class FqCoDel(Table):
     queues: int | None = None
     drop_batch: int = 64
     rules: Literal["rfc", "linux"] = "rfc"
-    ce_threshold_marks: Literal["any", "ect1"] = "any"
 
 
 @dataclass(frozen=True)
@@ -638,102 +626,6 @@ class Cake(Table):
     ingress: bool = False
 
 
-@dataclass(frozen=True)
-class Ramp(Table):
-    """A ramp: the probability grows from 0 to 1.
-
-    Attributes
-    ----------
-    above : str (duration, such as "30 ms")
-        The delay up to which nothing is marked.
-    over : str (duration, such as "30 ms")
-        The further delay over which the probability grows to 1.
-    """
-
-    above: str
-    over: str
-
-
-AnyRamp: TypeAlias = Literal["rfc9332", "docsis"] | Ramp
-
-read_ramp = one_of(Ramp)
-
-
-@dataclass(frozen=True)
-class DualPi2(Table):
-    """The coupled dual queue with PI2 (RFC 9332), as Linux has it.
-
-    L4S packets have a queue of their own, and are marked with a probability that is coupled to the
-    one by which Classic packets are dropped or marked.
-
-    Attributes
-    ----------
-    target : str (duration, such as "30 ms"), optional
-        The delay that is aimed at; default: ``typical_rtt`` where it or ``max_rtt`` is given, and
-        otherwise 15 ms.
-    update : str (duration, such as "30 ms"), optional
-        The interval at which the probability is computed; default: 16 ms, or by ``typical_rtt`` and
-        ``max_rtt``.
-    limit : str (limit), default "10000 packet"
-        The most that waits, in both queues together.
-    alpha : float, optional
-        The weight in the probability of a second of delay beyond the target, in Hz, rounded down to
-        256ths; default: 41/256, or by ``max_rtt``.
-    beta : float, optional
-        The weight of a second by which the delay has grown, in Hz, rounded down to 256ths; default:
-        819/256, or by ``max_rtt``.
-    typical_rtt : str (duration, such as "30 ms"), optional
-        The round trip that most flows have, from which the controller's values follow; default: a
-        sixth of ``max_rtt``.
-    max_rtt : str (duration, such as "30 ms"), optional
-        The longest round trip of flows, from which the controller's values follow; default: six
-        times ``typical_rtt``.
-    coupling : int, default 2
-        The factor k: L4S packets are marked with k times the base probability, Classic ones with
-        its square.
-    step : str (limit), default "1 ms"
-        The delay above which every L4S packet is marked, or the L4S packets ("5 packet") behind it;
-        "unlimited": none.
-    step_from : int, default 0
-        The fewest L4S packets that a packet has to find as it comes, for the step to apply to it.
-    ramp : {"rfc9332", "docsis"} or Ramp, optional
-        A ramp in the place of the step: ``"rfc9332"``, ``"docsis"``, or
-        ``{ above = "0.8 ms", over = "0.4 ms" }``.
-    drop_on_overload : bool, default True
-        True if L4S packets are dropped, too, as often as Classic ones, once their probability would
-        be above 1. False keeps it at 1, so that only a full buffer drops them.
-    at_enqueue : bool, default False
-        True if packets are dropped and marked by the probability as they come, and not as they
-        leave.
-    classic_protection : float or str (percent), default 0.1
-        The share of the link that is kept for Classic packets while both wait.
-    any_ect : bool, default False
-        True if all packets that ask for ECN are L4S, and not those with ECT(1) or CE alone.
-    packet_size : str (bytes), default "1500 B"
-        The size of a full packet: where less than two of these wait, the probability strikes
-        nothing.
-    """
-
-    KIND: ClassVar[str | None] = "dualpi2"
-
-    target: str | None = None
-    update: str | None = None
-    limit: str = "10000 packet"
-    alpha: float | None = None
-    beta: float | None = None
-    typical_rtt: str | None = None
-    max_rtt: str | None = None
-    coupling: int = 2
-    step: str = "1 ms"
-    step_from: int = 0
-    ramp: AnyRamp | None = key(default=None, read=read_ramp)
-    drop_on_overload: bool = True
-    at_enqueue: bool = False
-    classic_protection: float | str = 0.1
-    any_ect: bool = False
-    packet_size: str = "1500 B"
-
-
 AnyQueue: TypeAlias = (
     Queue
     | Red
@@ -748,9 +640,8 @@ AnyQueue: TypeAlias = (
     | Prio
     | FqPie
     | Cake
-    | DualPi2
 )
 
 read_queue = one_of(
-    Queue, Red, CoDel, FqCoDel, Pie, Policer, Cobalt, FqCobalt, Drr, Sfq, Prio, FqPie, Cake, DualPi2
+    Queue, Red, CoDel, FqCoDel, Pie, Policer, Cobalt, FqCobalt, Drr, Sfq, Prio, FqPie, Cake
 )

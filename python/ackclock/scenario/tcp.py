@@ -15,7 +15,6 @@ __all__ = [
     "AnyDelayedAck",
     "Autotune",
     "DelayedAck",
-    "Host",
     "Tcp",
     "read_autotune",
     "read_delayed_ack",
@@ -136,29 +135,12 @@ class Tcp(Table):
         Default: exactly. A kernel's end has its own.
     three_seconds_after_lost_syn : bool, optional
         True if the timeout is at least 3 s after a lost SYN or SYN-ACK.
-    ecn : {"off", "passive", "on", "accecn", "on_or_accecn", "passive_accecn"}, optional
+    ecn : {"off", "passive", "on"}, optional
         Explicit congestion notification: ``"off"``, ``"passive"`` (if the peer asks for it) or
-        ``"on"``; accurate ECN (RFC 9768): ``"accecn"``, asked for and answered; ``"on_or_accecn"``,
-        where classic ECN is asked for, and ``"passive_accecn"``, where nothing is. They are the
-        kernel's ``tcp_ecn`` 0, 2, 1, 3, 4 and 5. The variants ``dctcp`` and ``prague`` ask for
-        classic ECN in every profile.
+        ``"on"``. The variant ``dctcp`` asks for it in every profile.
     ecn_echo : {"until_reduced", "exact"}, optional
         The way in which the receiver tells of marks: ``"until_reduced"`` or ``"exact"``; the latter
-        with ``dctcp`` and ``prague``.
-    ect : {"0", "1"}, optional
-        The codepoint of packets that ask for marks: ``"0"`` or ``"1"``, by which a queue for L4S
-        knows them. With ``"1"`` every segment after the handshake asks. Default: ``"0"``, and
-        ``"1"`` with ``prague``.
-    ecn_option : {"never", "needed", "always", "persist"}, optional
-        When the option of accurate ECN is sent: ``"never"``, ``"needed"``, ``"always"`` that it
-        fits unless the path drops it, or ``"persist"``, whatever the path does: the kernel's
-        ``tcp_ecn_option`` 0 to 3. Default: ``"always"``.
-    ecn_beacon : int, optional
-        The least number of such options in a round trip: the kernel's ``tcp_ecn_option_beacon``.
-        Default: 3.
-    ecn_fallback : bool, optional
-        True if the third SYN asks for nothing, and the handshake is looked at for changes on the
-        way: the kernel's ``tcp_ecn_fallback``. Default: yes.
+        with ``dctcp``.
     abe : bool, optional
         True if a mark costs less than a loss (RFC 8511).
     quick_start : QuickStart, optional
@@ -188,25 +170,7 @@ class Tcp(Table):
     answer_repeated_syn: bool | None = None
     handshake_tick: str | None = None
     three_seconds_after_lost_syn: bool | None = None
-    ecn: Literal["off", "passive", "on", "accecn", "on_or_accecn", "passive_accecn"] | None = None
+    ecn: Literal["off", "passive", "on"] | None = None
     ecn_echo: Literal["until_reduced", "exact"] | None = None
-    ect: Literal["0", "1"] | None = None
-    ecn_option: Literal["never", "needed", "always", "persist"] | None = None
-    ecn_beacon: int | None = None
-    ecn_fallback: bool | None = None
     abe: bool | None = None
     quick_start: QuickStart | None = key(default=None, read=QuickStart.from_table)
-
-
-@dataclass(frozen=True)
-class Host(Table):
-    """The parts of a sender's host.
-
-    Attributes
-    ----------
-    segmentation : {"off", "on"}, optional
-        The packets that the host hands to its network card: ``"off"``, single segments; ``"on"``,
-        as many at once as Linux would, which leave back to back. Default: ``"off"``.
-    """
-
-    segmentation: Literal["off", "on"] | None = None

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, TypeAlias
 from ackclock.base.words import Profile
 from ackclock.scenario.distributions import Draw, NumberDraw, read_draw, read_number_draw
 from ackclock.scenario.table import Table, key, one_of
-from ackclock.scenario.tcp import Host, Tcp
+from ackclock.scenario.tcp import Tcp
 
 __all__ = [
     "Access",
@@ -435,8 +435,6 @@ class Traffic(Table):
     dscp : str (dscp, such as "EF"), optional
         The DSCP of the packets of its connections, both ways, for disciplines that sort by it;
         default: CS0. It changes nothing else, and in a live run packets do not carry it.
-    host : Host, default Host()
-        The parts of the hosts at both ends that differ from single segments.
     """
 
     name: str
@@ -456,7 +454,6 @@ class Traffic(Table):
     endpoint: Literal["kernel", "ackclock"] | None = None
     network: Literal["ipv4", "ipv6"] = "ipv4"
     dscp: str | None = None
-    host: Host = key(default=Host(), read=Host.from_table)
 
     def __post_init__(self) -> None:
         """Freeze the sequence."""

@@ -5,7 +5,6 @@ use ackclock_net::{
     ChannelConfig, Discipline, Effect, Installed, Link, LinkConfig, LinkParts, Loss, Packet,
     PacketId, PacketKind, Verdict,
 };
-use ackclock_packet::Ecn;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
@@ -30,9 +29,6 @@ struct Question {
     /// True if packets ask for ECN.
     #[serde(default)]
     ecn: bool,
-    /// Flows whose packets are ECT(1) in any case, those of L4S.
-    #[serde(default)]
-    l4s: Vec<u32>,
     /// The moment of each packet in nanoseconds, its flow, and its bytes; in the order of the moments.
     packets: Vec<(u64, u32, u32)>,
 }
@@ -43,13 +39,13 @@ type Outcome = (Option<(u64, u64)>, bool);
 /// The departures of packets that come to a link at given moments.
 ///
 /// Takes `rate`, `queue`, `packets` (of each the moment in nanoseconds, the flow and the bytes), and perhaps `channel`, `seed`
-/// (0), `ecn` and `l4s`. Gives of each packet the moments in nanoseconds at which its transmission began and ended, null if it was
+/// (0) and `ecn`. Gives of each packet the moments in nanoseconds at which its transmission began and ended, null if it was
 /// dropped, and whether it was marked.
 ///
 /// # Errors
 /// The first key that is unknown, missing or out of range.
 pub fn departures(question: &str) -> Result<String, BadInput> {
-    let Question { rate, channel, queue, seed, ecn, l4s, packets } = value_from_json(question)?;
+    let Question { rate, channel, queue, seed, ecn, packets } = value_from_json(question)?;
     if !packets.is_sorted_by_key(|packet| packet.0) {
         return Err(BadInput::new("packets: expected moments in their order"));
     }
@@ -74,15 +70,11 @@ pub fn departures(question: &str) -> Result<String, BadInput> {
         queue: Stream::new(seed, "queue"),
         ..LinkParts::new(config, Stream::new(seed, "losses"))
     });
-    let outcomes = offered(link, &packets, |flow| match (ecn, l4s.contains(&flow)) {
-        (_, true) => Ecn::Ect1,
-        (true, false) => Ecn::Ect0,
-        (false, false) => Ecn::NotEct,
-    });
+    let outcomes = offered(link, &packets, ecn);
     Ok(json!(outcomes).to_string())
 }
 
-fn offered(mut link: Link, packets: &[(u64, u32, u32)], ecn: impl Fn(u32) -> Ecn) -> Vec<Outcome> {
+fn offered(mut link: Link, packets: &[(u64, u32, u32)], ecn: bool) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = vec![(None, false); packets.len()];
     let mut next: Option<Instant> = None;
     let mut coming = (0..).zip(packets).peekable();
@@ -96,9 +88,9 @@ fn offered(mut link: Link, packets: &[(u64, u32, u32)], ecn: impl Fn(u32) -> Ecn
                 left.wake
             });
         } else if let Some((id, &(at, class, size))) = coming.next() {
-            let kind = PacketKind::flow(true).with_ecn(ecn(class));
+            let kind = PacketKind::flow(true).with_ecn(ecn);
             let now = Instant::from_nanos(at);
-            let marks = ecn(class) != Ecn::NotEct && link.is_marking(now);
+            let marks = ecn && link.is_marking(now);
             match link.offer(now, Packet { id: PacketId::new(id), size, class, kind }) {
                 Verdict::Placed { starts, departs, .. } => {
                     outcomes[id as usize] = (Some((starts.as_nanos(), departs.as_nanos())), marks);

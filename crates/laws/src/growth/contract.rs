@@ -230,8 +230,6 @@ pub struct About {
     pub resettles: bool,
     /// True if it lives on marks of congestion, each of them echoed (RFC 8257 §3).
     pub needs_marks: bool,
-    /// True if its packets are those of L4S, with ECT(1) (RFC 9331 §4.1), and its sender keeps growing after a mark.
-    pub l4s: bool,
     /// True if it measures one-way delays by timestamps, which its ends offer under every profile.
     pub wants_timestamps: bool,
     /// The most between two ACKs of a train by whose length the law itself ends slow start.
@@ -255,7 +253,6 @@ impl About {
         outgrows_acks: false,
         resettles: false,
         needs_marks: false,
-        l4s: false,
         wants_timestamps: false,
         train_gap: None,
         routers: None,

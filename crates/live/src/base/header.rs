@@ -2,8 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ackclock_packet::Ecn;
-
 /// Bytes before a packet in its buffer: room for an Ethernet header.
 pub const LEAD: usize = 14;
 
@@ -15,6 +13,10 @@ const ACK: u8 = 16;
 
 /// The headers of a packet, as far as the path looks at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of the headers, and none excludes another"
+)]
 pub struct HeaderView {
     /// The sender's address.
     pub source: IpAddr,
@@ -26,8 +28,8 @@ pub struct HeaderView {
     pub fin: bool,
     /// True if its IP header has options that routers look at.
     pub options: bool,
-    /// Its ECN field (RFC 3168 §5).
-    pub ecn: Ecn,
+    /// True if its sender understands marks (RFC 3168 §5).
+    pub ecn: bool,
 }
 
 impl HeaderView {
@@ -71,7 +73,7 @@ impl HeaderView {
         let flags = segment.and_then(|segment| segment.get(13)).copied().unwrap_or(0);
         let syn_ack = (flags & SYN != 0).then_some(flags & ACK != 0);
         let fin = flags & FIN != 0;
-        Some(Self { source, data, syn_ack, fin, options: header > fixed, ecn: Ecn::of_bits(ecn) })
+        Some(Self { source, data, syn_ack, fin, options: header > fixed, ecn: ecn != 0 })
     }
 }
 
@@ -141,7 +143,7 @@ mod tests {
             syn_ack: None,
             fin: false,
             options: false,
-            ecn: Ecn::NotEct,
+            ecn: false,
         };
         assert_eq!(headers, expected);
         let mut syn_ack = packet(0, 0);
@@ -151,7 +153,7 @@ mod tests {
         fin[33] = 0x11;
         assert!(HeaderView::read(&fin).unwrap().fin);
         assert!(!HeaderView::read(&packet(0, 0)).unwrap().data);
-        assert_eq!(HeaderView::read(&packet(0, 2)).unwrap().ecn, Ecn::Ect0);
+        assert!(HeaderView::read(&packet(0, 2)).unwrap().ecn);
         assert_eq!(HeaderView::read(&packet(0, 0)[..39]), None);
         // IPv6 whose payload is not as long as it says.
         assert_eq!(HeaderView::read(&[0x60; 40]), None);
@@ -182,7 +184,7 @@ mod tests {
             syn_ack: Some(true),
             fin: false,
             options: false,
-            ecn: Ecn::Ect0,
+            ecn: true,
         };
         assert_eq!(HeaderView::read(&ipv6(&[], 0)), Some(expected));
         assert!(HeaderView::read(&ipv6(&[], 1)).unwrap().data);

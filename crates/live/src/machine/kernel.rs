@@ -12,9 +12,7 @@ use ackclock_sim::scenario::{
     EndpointSpec, EventTime, NetworkSpec, Scenario, TrafficApp, VariantChoice,
 };
 use ackclock_tcp::config::{AutotuneSpec, DelayedAckSpec, RledbatSpec};
-use ackclock_tcp::{
-    Config, EcnEcho, EcnMode, EcnOption, LossReduces, Nagle, Pacing, Profile, TcpSpec,
-};
+use ackclock_tcp::{Config, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, Profile, TcpSpec};
 use ackclock_units::{Bytes, Duration};
 
 use crate::base::options::{End, Extras, QuickStartEnd};
@@ -401,7 +399,13 @@ pub fn settings(
     sysctls.push(("net.ipv4.tcp_sack", flag(config.sack)));
     sysctls.push(("net.ipv4.tcp_timestamps", flag(config.timestamps)));
     sysctls.push(("net.ipv4.tcp_window_scaling", flag(config.window_scaling)));
-    sysctls.extend(ecn(tcp, sender == End::Kernel && config.parts.growth.about().needs_marks));
+    let ecn = match tcp.ecn {
+        Some(EcnMode::Off) => "0",
+        Some(EcnMode::On) => "1",
+        _ if sender == End::Kernel && config.parts.growth.about().needs_marks => "1",
+        Some(EcnMode::Passive) | None => "2",
+    };
+    sysctls.push(("net.ipv4.tcp_ecn", ecn.to_owned()));
     // Kernels before 6.15 have no such setting, and need none for the value that all have.
     if config.rto.max != Duration::from_secs(120) {
         let millis = config.rto.max.as_nanos() / 1_000_000;
@@ -535,33 +539,6 @@ fn kernel_sender(
 }
 
 /// Refuses what no setting of the kernel says.
-/// The kernel's settings of ECN, those of accurate ECN only where the scenario names them: they are younger.
-fn ecn(tcp: &TcpSpec, needs_marks: bool) -> Vec<(&'static str, String)> {
-    let mode = match tcp.ecn {
-        Some(EcnMode::Off) => 0,
-        Some(EcnMode::On) => 1,
-        Some(EcnMode::Accecn) => 3,
-        Some(EcnMode::OnOrAccecn) => 4,
-        Some(EcnMode::PassiveAccecn) => 5,
-        Some(EcnMode::Passive) | None => 2 - u8::from(needs_marks),
-    };
-    let option = tcp.ecn_option.map(|option| match option {
-        EcnOption::Never => 0,
-        EcnOption::Needed => 1,
-        EcnOption::Always => 2,
-        EcnOption::Persist => 3,
-    });
-    [
-        ("net.ipv4.tcp_ecn", Some(mode)),
-        ("net.ipv4.tcp_ecn_option", option),
-        ("net.ipv4.tcp_ecn_option_beacon", tcp.ecn_beacon),
-        ("net.ipv4.tcp_ecn_fallback", tcp.ecn_fallback.map(u8::from)),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name, value?.to_string())))
-    .collect()
-}
-
 fn refuse_settings(tcp: &TcpSpec, key: &impl Fn(&str) -> String) -> Result<(), ScenarioError> {
     let refuse =
         |word: &str, message: &str| Err(ScenarioError::new(&key(&format!("tcp.{word}")), message));

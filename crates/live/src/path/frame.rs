@@ -2,7 +2,7 @@
 
 use ackclock_net::path::{Forwarded, Payload};
 use ackclock_net::{Ack, QuickStartRouter};
-use ackclock_packet::{CongestionHeader, Ecn, Flags};
+use ackclock_packet::{CongestionHeader, Flags};
 use ackclock_units::Instant;
 use ackclock_wire::{OptionFate, Parsed, TcpOptions};
 
@@ -80,16 +80,15 @@ impl Payload for Frame {
         self.headers.fin
     }
 
-    fn ecn(&self) -> Ecn {
+    fn asks_for_ecn(&self) -> bool {
         self.headers.ecn
     }
 
     fn mark(&mut self) -> bool {
-        let marks = self.headers.ecn != Ecn::NotEct;
-        if marks {
+        if self.headers.ecn {
             header::mark(self.packet());
         }
-        marks
+        self.headers.ecn
     }
 
     fn forward(&mut self, quick_start: Option<&mut QuickStartRouter>) -> Forwarded {

@@ -1,11 +1,10 @@
-use ackclock_packet::Ecn;
 use proptest::prelude::*;
 
 use super::*;
 use crate::queue::{
     CakeConfig, CoDelConfig, CoDelLaw, CobaltConfig, CobaltLaw, DropEnd, DropTailConfig, DrrConfig,
-    DualPi2Config, FairConfig, FqCoDelConfig, FqCobaltConfig, FqPieConfig, Limit, PieConfig,
-    PrioConfig, RedConfig, SfqConfig,
+    FairConfig, FqCoDelConfig, FqCobaltConfig, FqPieConfig, Limit, PieConfig, PrioConfig,
+    RedConfig, SfqConfig,
 };
 use crate::{PacketId, PacketKind, PeriodicLoss, QueueUnit};
 
@@ -243,14 +242,6 @@ fn discipline(n: usize) -> Discipline {
             ..CakeConfig::default()
         }),
         14 => Discipline::Cake(CakeConfig { rtt: law.interval, ..CakeConfig::default() }),
-        15 => Discipline::DualPi2(DualPi2Config {
-            target: Some(Duration::from_millis(1)),
-            update: Some(Duration::from_millis(1)),
-            beta: Some(100.0),
-            any_ect: true,
-            packet_size: Bytes::new(100),
-            ..DualPi2Config::default()
-        }),
         _ => Discipline::Pie(PieConfig {
             target: Duration::from_millis(1),
             update: Duration::from_millis(1),
@@ -337,12 +328,7 @@ fn play(
             Happening::Packet { size, class, ecn } => {
                 let cross = (class == 3).then_some(source);
                 let id = PacketId::new(id);
-                let packet = Packet {
-                    id,
-                    size,
-                    class,
-                    kind: PacketKind::new(cross, true, if ecn { Ecn::Ect0 } else { Ecn::NotEct }),
-                };
+                let packet = Packet { id, size, class, kind: PacketKind::new(cross, true, ecn) };
                 match link.offer(now, packet) {
                     Verdict::Waits { wake: at } => wake = at.or(wake),
                     Verdict::Dropped => fates.dropped.push(id.get()),
@@ -421,7 +407,7 @@ proptest! {
                 id: PacketId::new(id),
                 size,
                 class,
-                kind: PacketKind::new((class == 3).then_some(source), class != 3, Ecn::NotEct),
+                kind: PacketKind::new((class == 3).then_some(source), class != 3, false),
             };
             if let Verdict::Waits { wake: Some(at) } = link.offer(now, packet) {
                 wake = Some(at);

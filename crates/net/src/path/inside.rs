@@ -80,7 +80,7 @@ impl<P: Payload> Path<P> {
             id: PacketId::new(id),
             size: payload.size(),
             class: payload.flow(),
-            kind: PacketKind::flow(payload.has_data()).with_ecn(payload.ecn()),
+            kind: PacketKind::flow(payload.has_data()).with_ecn(payload.asks_for_ecn()),
         };
         self.note_touched(link);
         if self.links[link].filters_acks() {

@@ -1,4 +1,3 @@
-use ackclock_packet::Ecn;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Rate};
 
@@ -44,8 +43,8 @@ impl Payload for Parcel {
         false
     }
 
-    fn ecn(&self) -> Ecn {
-        Ecn::Ect0
+    fn asks_for_ecn(&self) -> bool {
+        true
     }
 
     fn mark(&mut self) -> bool {
@@ -252,7 +251,7 @@ fn taps_see_what_links_send() {
     path.tap(0);
     let source = path.links_mut()[0].add_source();
     path.send(at(0), 0, parcel(1, 1000));
-    let kind = PacketKind::new(Some(source), false, Ecn::NotEct);
+    let kind = PacketKind::new(Some(source), false, false);
     let cross = Packet { id: PacketId::new(u32::MAX), size: 500, class: 3, kind };
     path.offer_cross(at(100), 0, cross);
     let seen: Vec<_> = path

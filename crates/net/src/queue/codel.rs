@@ -1,6 +1,5 @@
 //! Controlled delay: RFC 8289 (January 2018).
 
-use ackclock_packet::Ecn;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant, Rate};
 use schemars::JsonSchema;
@@ -9,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::check::check_limit;
 use super::contract::{Admission, Described, Limits, Log, Queueing, Reason, Room};
 use super::fifo::{FifoQueue, Waiting};
-use crate::check::{Refusal, check_time, refuse};
+use crate::check::{Refusal, check_time};
 use crate::limit::Limit;
 use crate::packet::Packet;
 
@@ -49,38 +48,9 @@ pub struct CoDelLaw {
     // RFC 8290 §5.2.7.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Duration>,
-    /// The packets that `ce_threshold` marks; default: all that ask for ECN.
-    // Linux's `ce_threshold_selector` 0x01 and `ce_threshold_mask` 0x03.
-    #[serde(skip_serializing_if = "ThresholdMarks::is_default")]
-    pub ce_threshold_marks: ThresholdMarks,
     /// The arithmetic of the law; default: that of the RFC.
     #[serde(skip_serializing_if = "CoDelRules::is_default")]
     pub rules: CoDelRules,
-}
-
-/// The packets that a threshold marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ThresholdMarks {
-    /// All that ask for ECN.
-    #[default]
-    Any,
-    /// Those with ECT(1) alone, as of L4S (RFC 9331).
-    Ect1,
-}
-
-impl ThresholdMarks {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    fn takes(self, packet: &Packet) -> bool {
-        match self {
-            Self::Any => packet.asks_for_ecn(),
-            Self::Ect1 => packet.ecn() == Ecn::Ect1,
-        }
-    }
 }
 
 /// The arithmetic of controlled delay.
@@ -109,7 +79,6 @@ impl Default for CoDelLaw {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
             ce_threshold: None,
-            ce_threshold_marks: ThresholdMarks::default(),
             rules: CoDelRules::default(),
         }
     }
@@ -122,9 +91,6 @@ impl CoDelLaw {
     /// The first key that is wrong, and why.
     pub fn check(&self) -> Result<(), Refusal> {
         check_time("target", self.target)?;
-        if self.ce_threshold.is_none() && self.ce_threshold_marks != ThresholdMarks::Any {
-            return refuse("ce_threshold_marks", "expected `ce_threshold` beside it");
-        }
         check_time("interval", self.interval)
     }
 
@@ -217,7 +183,7 @@ impl Control {
         }
         if let Some(first) = head {
             let late = law.ce_threshold.is_some_and(|most| now.since(first.came) > most);
-            if marked || (late && law.ce_threshold_marks.takes(&first.packet)) {
+            if marked || (late && first.packet.asks_for_ecn()) {
                 log.mark(first.packet);
             }
         }

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::classes::Classes;
 use super::fifo::Waiting;
 use crate::ack::Ack;
 use crate::check::Refusal;
@@ -243,10 +242,5 @@ pub trait Queueing {
     /// next is not dequeued before.
     fn holds_until(&self) -> Instant {
         Instant::START
-    }
-
-    /// The counts of its two classes, at a discipline that has L4S and Classic packets apart.
-    fn classes(&self) -> Option<&Classes> {
-        None
     }
 }

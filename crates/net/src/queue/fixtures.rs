@@ -1,6 +1,5 @@
 //! Helpers for the tests of several disciplines.
 
-use ackclock_packet::Ecn;
 use ackclock_units::Instant;
 
 use super::contract::{Effect, Log, Queueing, Reason, Room};
@@ -19,11 +18,7 @@ pub const fn packet(id: u32, size: u32, class: u32) -> Packet {
 }
 
 pub const fn asking_for_ecn(packet: Packet) -> Packet {
-    with_ecn(packet, Ecn::Ect0)
-}
-
-pub const fn with_ecn(packet: Packet, ecn: Ecn) -> Packet {
-    Packet { kind: packet.kind.with_ecn(ecn), ..packet }
+    Packet { kind: packet.kind.with_ecn(true), ..packet }
 }
 
 pub const fn millis(millis: u64) -> Instant {

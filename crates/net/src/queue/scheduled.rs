@@ -3,7 +3,6 @@
 use ackclock_units::random::Stream;
 use ackclock_units::{Instant, Rate};
 
-use super::classes::Classes;
 use super::contract::{Admission, Log, Queueing, Reason, Room};
 use super::fifo::Waiting;
 use super::visitor::{OwnQueue, Visitor};
@@ -113,11 +112,6 @@ impl Scheduled {
     #[inline]
     pub fn holds_until(&mut self) -> Instant {
         each_kind!(self, queue, _log => queue.holds_until())
-    }
-
-    /// The counts of its two classes, if it has them.
-    pub fn classes(&mut self) -> Option<&Classes> {
-        each_kind!(self, queue, _log => queue.classes())
     }
 
     /// Tells the queue that the link has another rate from now on.

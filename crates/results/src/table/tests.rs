@@ -121,7 +121,7 @@ fn an_empty_run_has_every_column() {
     let tables = Tables::of_run(&Run::default());
     let columns: Vec<usize> =
         tables.all().into_iter().map(|table| table.batch.num_columns()).collect();
-    assert_eq!(columns, [25, 35, 7, 6, 7, 16, 11, 14, 10, 6, 11, 5, 9]);
+    assert_eq!(columns, [25, 21, 7, 6, 7, 16, 11, 14, 10, 6, 11, 5, 9]);
     assert_eq!(Tables::of_cells(&[]).flows.batch.num_columns(), 26);
 }
 
@@ -149,7 +149,6 @@ fn a_packet_without_account_is_found() {
         queued_bytes: 1_500,
         queue_delay_mean_s: None,
         queue_delay_p99_s: None,
-        classes: None,
     };
     let check =
         |row: &LinkRow| check_conservation(&Run { links: vec![row.clone()], ..Run::default() });

@@ -29,9 +29,8 @@ pub struct EndpointStack {
 const NO_THRESHOLD: i64 = 0x7fff_ffff;
 
 /// Settings that the handshake agrees on: a change counts for the next connection.
-const FOR_THE_NEXT: [&str; 8] = [
+const FOR_THE_NEXT: [&str; 7] = [
     "tcp_ecn",
-    "tcp_ecn_fallback",
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_sack",
@@ -84,13 +83,6 @@ impl Stack for EndpointStack {
             return Ok(Meaning::Applied);
         }
         let meaning = self.plan.set(name, value)?;
-        if name == "tcp_ecn_option" {
-            // As the kernel, which looks at it with every segment.
-            if let (Some(endpoint), Some(option)) = (&mut self.endpoint, self.plan.ecn_option()) {
-                endpoint.set_ecn_option(option);
-            }
-            return Ok(meaning);
-        }
         if meaning == Meaning::Applied && !self.waits() && !FOR_THE_NEXT.contains(&name) {
             return Err(format!("`{name}` cannot be changed once the connection is open"));
         }
@@ -281,7 +273,6 @@ impl Stack for EndpointStack {
         let window = sender.window();
         let agreed = endpoint.agreed();
         let shifts = agreed.window_shifts;
-        let marks = sender.believed().zip(endpoint.marks_received());
         TcpInfo {
             state: Some(state_number(endpoint.state())),
             ca_state: Some(recovery_state(sender)),
@@ -322,14 +313,6 @@ impl Stack for EndpointStack {
             snd_wnd: whole(sender.peer_window().get()),
             delivered: whole(delivered),
             bytes_received: whole(endpoint.received().get()),
-            delivered_ce: marks.and_then(|(sent, _)| whole(sent.ce_packets)),
-            received_ce: marks.and_then(|(_, came)| whole(came.ce_packets)),
-            delivered_e1_bytes: marks.and_then(|(sent, _)| whole(sent.bytes[0])),
-            delivered_ce_bytes: marks.and_then(|(sent, _)| whole(sent.bytes[1])),
-            delivered_e0_bytes: marks.and_then(|(sent, _)| whole(sent.bytes[2])),
-            received_e1_bytes: marks.and_then(|(_, came)| whole(came.bytes[0])),
-            received_ce_bytes: marks.and_then(|(_, came)| whole(came.bytes[1])),
-            received_e0_bytes: marks.and_then(|(_, came)| whole(came.bytes[2])),
             ..TcpInfo::default()
         }
     }

@@ -4,8 +4,7 @@ use std::str::FromStr;
 
 use ackclock_laws::start::{SlowStartChoice, WindowChoice};
 use ackclock_tcp::{
-    Autotune, Config, DelayedAck, EcnEcho, EcnMode, EcnOption, Endpoint, Nagle, Pacing, Profile,
-    Variant,
+    Autotune, Config, DelayedAck, EcnEcho, EcnMode, Endpoint, Nagle, Pacing, Profile, Variant,
 };
 use ackclock_units::{Bytes, Duration, Mss};
 
@@ -46,9 +45,6 @@ pub(super) struct ConnectionSettings {
     no_delay: bool,
     ecn: Option<EcnMode>,
     ecn_echo: EcnEcho,
-    ecn_option: Option<EcnOption>,
-    ecn_beacon: Option<u8>,
-    ecn_fallback: Option<bool>,
     abe: bool,
     user_timeout: Option<Duration>,
     min_rto: Option<Duration>,
@@ -65,14 +61,11 @@ const SHARED_MEMORY: Autotune =
     Autotune { initial: Bytes::new(540_000), most: Bytes::new(15 << 20) };
 
 /// Settings that mean something.
-const MEANT: [&str; 40] = [
+const MEANT: [&str; 37] = [
     "tcp_comp_sack_nr",
     "tcp_congestion_control",
     "tcp_early_retrans",
     "tcp_ecn",
-    "tcp_ecn_fallback",
-    "tcp_ecn_option",
-    "tcp_ecn_option_beacon",
     "tcp_fastopen",
     "tcp_fastopen_key",
     "tcp_frto",
@@ -116,7 +109,7 @@ const NOT_SIMULATED: &str = "not simulated";
 const DEFAULT_ONLY: &str = "at its default";
 
 /// Settings without meaning, and why.
-const NOTHING: [(&str, &str); 58] = [
+const NOTHING: [(&str, &str); 59] = [
     ("net.core.default_qdisc", "no queue here"),
     ("net.core.netdev_max_backlog", "no queue here"),
     ("net.core.optmem_max", NO_LIMIT),
@@ -140,6 +133,7 @@ const NOTHING: [(&str, &str); 58] = [
     ("tcp_comp_sack_slack_ns", "timers are exact"),
     ("tcp_dsack", "duplicates are always reported"),
     ("tcp_early_demux", ONE),
+    ("tcp_ecn_fallback", "there is no fall-back"),
     ("tcp_fack", "Linux ignores it too"),
     ("tcp_fastopen_blackhole_timeout_sec", "no black hole is looked for"),
     ("tcp_fin_timeout", "no orphans: a connection waits in FIN-WAIT-2"),
@@ -225,9 +219,6 @@ impl ConnectionSettings {
             no_delay: false,
             ecn: None,
             ecn_echo: EcnEcho::UntilReduced,
-            ecn_option: None,
-            ecn_beacon: None,
-            ecn_fallback: None,
             abe: false,
             user_timeout: None,
             min_rto: None,
@@ -286,23 +277,12 @@ impl ConnectionSettings {
                     0 => EcnMode::Off,
                     1 => EcnMode::On,
                     2 => EcnMode::Passive,
-                    3 => EcnMode::Accecn,
-                    4 => EcnMode::OnOrAccecn,
-                    _ => EcnMode::PassiveAccecn,
+                    _ => {
+                        let known = "there is no accurate ECN here, only 0, 1 and 2";
+                        return Err(format!("`{name}={value}` is not supported: {known}"));
+                    }
                 });
             }
-            "tcp_ecn_option" => {
-                self.ecn_option = Some(match number(name, value, 0, 3)? {
-                    0 => EcnOption::Never,
-                    1 => EcnOption::Needed,
-                    2 => EcnOption::Always,
-                    _ => EcnOption::Persist,
-                });
-            }
-            "tcp_ecn_option_beacon" => {
-                self.ecn_beacon = u8::try_from(number(name, value, 0, 255)?).ok();
-            }
-            "tcp_ecn_fallback" => self.ecn_fallback = Some(number(name, value, 0, 1)? == 1),
             "tcp_reordering" => {
                 self.reordering = u32::try_from(number(name, value, 1, 300)?).ok();
             }
@@ -426,11 +406,6 @@ impl ConnectionSettings {
         }
     }
 
-    /// When the option of accurate ECN is sent, if anything has said so.
-    pub(super) const fn ecn_option(&self) -> Option<EcnOption> {
-        self.ecn_option
-    }
-
     pub(super) fn endpoint(&self) -> Result<Endpoint, String> {
         let mut endpoint = Endpoint::new(self.config()?);
         endpoint.set_user_timeout(self.user_timeout);
@@ -488,9 +463,6 @@ impl ConnectionSettings {
         config.ecn.mode = self.ecn.unwrap_or(config.ecn.mode);
         config.ecn.echo = self.ecn_echo;
         config.ecn.abe = self.abe;
-        config.ecn.option = self.ecn_option.unwrap_or(config.ecn.option);
-        config.ecn.beacon = self.ecn_beacon.unwrap_or(config.ecn.beacon);
-        config.ecn.fallback = self.ecn_fallback.unwrap_or(config.ecn.fallback);
         if self.no_delay {
             config.nagle = Nagle::Off;
         }

@@ -232,7 +232,7 @@ fn end() -> impl Strategy<Value = End> {
         prop::sample::select(&[Off, On, Minshall][..]),
         prop::sample::select(&[NewByte, OldNumber][..]),
         prop::sample::select(&[Unpaced, Law, Linux][..]),
-        prop::sample::select(&[EcnMode::Off, EcnMode::Passive, EcnMode::On, EcnMode::Accecn][..]),
+        prop::sample::select(&[EcnMode::Off, EcnMode::Passive, EcnMode::On][..]),
     );
     let reads = prop::option::of(reads());
     let app = (micros(1, 1_000_000), writes(), micros(1, 5_000_000), reads);

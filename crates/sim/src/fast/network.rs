@@ -12,7 +12,6 @@ mod options;
 mod outcome;
 mod routers;
 
-use ackclock_net::queue::Classes;
 use ackclock_net::{
     AccessLine, AccessLineConfig, Counters, DelayHistogram, Fate, Header, LinkChange, Packet,
     SourceCounters,
@@ -613,10 +612,6 @@ impl Links for Network {
 
     fn delays(&mut self, wire: usize, now: Instant) -> DelayHistogram {
         self.links[wire].delays(now)
-    }
-
-    fn classes(&mut self, wire: usize) -> Option<Classes> {
-        self.links[wire].classes().cloned()
     }
 
     fn sources(&self, wire: usize) -> &[SourceCounters] {

@@ -1,6 +1,5 @@
 //! The links of a run, whichever engine moves their packets.
 
-use ackclock_net::queue::Classes;
 use ackclock_net::{AccessLine, Counters, DelayHistogram, Header, Packet, SourceCounters};
 use ackclock_units::Instant;
 
@@ -12,8 +11,6 @@ pub trait Links {
     fn counters(&mut self, wire: usize, now: Instant) -> Counters;
     /// The delays in the queue of a link by `now`.
     fn delays(&mut self, wire: usize, now: Instant) -> DelayHistogram;
-    /// The counts of the two classes of a queue that has them apart.
-    fn classes(&mut self, wire: usize) -> Option<Classes>;
     /// The counts of the cross-traffic sources of a link, as of the last call of [`counters`](Self::counters).
     fn sources(&self, wire: usize) -> &[SourceCounters];
     /// Packets offered and dropped, by flow; empty of a link where they are not counted.

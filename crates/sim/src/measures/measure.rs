@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ackclock_app::Moment;
-use ackclock_net::queue::Classes;
 use ackclock_net::{Counters, DelayHistogram, SourceCounters};
 use ackclock_tcp::{Endpoint, SenderStats, State};
 use ackclock_units::{Duration, Instant};
@@ -15,7 +14,7 @@ use crate::hosts::host::Host;
 use crate::layout::links::Links;
 use crate::layout::topology::Layout;
 use crate::records::acks::Acks;
-use crate::records::{ClassRows, CrossingRow, FlowRow, LinkRow, Outcome, Run, SourceRow};
+use crate::records::{CrossingRow, FlowRow, LinkRow, Outcome, Run, SourceRow};
 use crate::scenario::{EventTime, Measure, Scenario, Span};
 use own::Own;
 
@@ -73,8 +72,6 @@ struct Snapshot {
     crossings: Vec<Vec<[u64; 2]>>,
     links: Vec<(Counters, DelayHistogram)>,
     sources: Vec<SourceCounters>,
-    /// The links whose queues have two classes.
-    classes: BTreeMap<usize, Classes>,
 }
 
 /// Every window of a scenario, the whole run first.
@@ -357,9 +354,7 @@ impl Measures {
             .map(|wire| (network.counters(wire, now), network.delays(wire, now)))
             .collect();
         let sources = self.sources.iter().map(|s| network.sources(s.wire)[s.number]).collect();
-        let classes =
-            (0..network.count()).filter_map(|wire| Some((wire, network.classes(wire)?))).collect();
-        Snapshot { flows, crossings, links, sources, classes }
+        Snapshot { flows, crossings, links, sources }
     }
 
     fn close(&mut self, n: usize, now: Instant, network: &mut impl Links, hosts: &[Host]) {
@@ -467,18 +462,13 @@ impl Measures {
             let (earlier, delays_before) =
                 before.map_or((&no_counters, &no_delays), |b| (&b.links[l].0, &b.links[l].1));
             let (later, delays) = (network.counters(l, now), network.delays(l, now));
-            let mut row = LinkRow::between(
+            links.push(LinkRow::between(
                 &window.name,
                 (link, direction),
                 duration_s,
                 (earlier, delays_before),
                 (&later, &delays),
-            );
-            row.classes = network.classes(l).map(|later| {
-                let earlier = before.and_then(|before| before.classes.get(&l));
-                Box::new(ClassRows::between(earlier.unwrap_or(&Classes::default()), &later))
-            });
-            links.push(row);
+            ));
         }
         for (s, source) in self.sources.iter().enumerate() {
             let earlier = before.map(|b| b.sources[s]).unwrap_or_default();

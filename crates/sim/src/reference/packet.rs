@@ -79,8 +79,8 @@ impl Payload for SimPacket {
         self.datagram.is_none() && self.segment.flags.contains(Flags::FIN)
     }
 
-    fn ecn(&self) -> Ecn {
-        self.ip.ecn
+    fn asks_for_ecn(&self) -> bool {
+        self.ip.ecn != Ecn::NotEct
     }
 
     fn mark(&mut self) -> bool {

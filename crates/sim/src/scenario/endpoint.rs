@@ -1,6 +1,6 @@
 //! The owner of an end point, and its network protocol.
 
-use ackclock_tcp::{Config, HostSpec, Profile, TcpSpec, Variant};
+use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,11 +32,11 @@ pub enum NetworkSpec {
 pub(super) fn config(
     variant: &Variant,
     profile: Profile,
-    (tcp, host): (&TcpSpec, &HostSpec),
+    tcp: &TcpSpec,
     asks: bool,
 ) -> Result<Config, String> {
     let parts = variant.resolve(profile).map_err(|e| e.to_string())?;
-    let mut config = host.over(tcp.over(Config::new(parts, profile)));
+    let mut config = tcp.over(Config::new(parts, profile));
     if asks {
         if let Some(why) = parts.owns_jump() {
             return Err(format!("{why}; expected another variant with `app.quick_start`"));

@@ -2,7 +2,7 @@
 
 use ackclock_app::{AnySessions, PackMimeMemory, PackMimeSessions, Requests, Side};
 use ackclock_net::Dscp;
-use ackclock_tcp::{Config, HostSpec, Profile, TcpSpec, Variant};
+use ackclock_tcp::{Config, Profile, TcpSpec, Variant};
 use ackclock_units::random::Law;
 use ackclock_units::written::{Draw, DurationDraw};
 use ackclock_units::{Bytes, Duration, Frequency, Rate};
@@ -29,9 +29,6 @@ pub struct Traffic {
     /// Settings of the connections that differ from the profile's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tcp: TcpSpec,
-    /// The parts of the hosts at both ends that differ from single segments.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub host: HostSpec,
     /// The kind of end point in a live run; default: the kernel's. A simulation has our own always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<EndpointSpec>,
@@ -516,9 +513,8 @@ impl Traffic {
     /// One line saying which choices do not go together.
     pub fn configs(&self) -> Result<Vec<(Config, f64)>, String> {
         let asks = self.app.asks().is_some();
-        let weighed = |(variant, weight)| {
-            Ok((config(&variant, self.profile, (&self.tcp, &self.host), asks)?, weight))
-        };
+        let weighed =
+            |(variant, weight)| Ok((config(&variant, self.profile, &self.tcp, asks)?, weight));
         self.variant.shares().into_iter().map(weighed).collect()
     }
 

@@ -55,8 +55,6 @@ impl Dice {
                     "ack_filter": "conservative"}),
                 json!({"kind": "fq_pie", "ecn": true, "queues": 3}),
                 json!({"kind": "fq_cobalt", "limit": "20 kB", "queues": 4}),
-                json!({"kind": "dualpi2"}),
-                json!({"kind": "dualpi2", "any_ect": true, "limit": "30 packet", "ramp": "docsis"}),
                 json!({"kind": "droptail", "limit": "8 kB", "drop": "head"}),
             ]);
         }
@@ -144,13 +142,9 @@ impl Dice {
             flow["tcp"] = self.one(&[
                 json!({"delayed_ack": "off"}),
                 json!({"ecn": "on"}),
-                json!({"ecn": "accecn"}),
                 json!({"rledbat": "ledbatpp"}),
                 json!({"mss": "536 B", "receive_window": "20 kB"}),
             ]);
-        }
-        if self.chance(0.2) {
-            flow["host"] = json!({"segmentation": "on"});
         }
         if self.chance(0.4) {
             flow["count"] = json!(self.one(&[2, 3, 5]));

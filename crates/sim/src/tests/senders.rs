@@ -5,7 +5,6 @@ use super::*;
 mod bbr;
 mod ccp;
 mod feedback;
-mod l4s;
 mod linux_loops;
 mod marks;
 mod quick_start;

@@ -1,7 +1,6 @@
 //! Cross-traffic: when the next packet of a source comes.
 
 use ackclock_net::{Packet, PacketId, PacketKind};
-use ackclock_packet::Ecn;
 use ackclock_units::random::Stream;
 use ackclock_units::{Duration, Instant};
 
@@ -48,7 +47,7 @@ impl CrossSource {
                 id: PacketId::new(u32::MAX),
                 size: u32::try_from(spec.size.get()).expect("the check bounds the size"),
                 class: u32::try_from(class).expect("fewer than 2^32 classes"),
-                kind: PacketKind::new(Some(number), false, Ecn::NotEct),
+                kind: PacketKind::new(Some(number), false, false),
             },
             kind: spec.kind,
             period_ns,

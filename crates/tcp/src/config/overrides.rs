@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Config;
 use crate::settings::{
-    Autotune, DelayedAck, EcnEcho, EcnMode, EcnOption, Ect, LossReduces, Nagle, Pacing,
-    QuickStartConfig, RledbatLaw, Segmentation,
+    Autotune, DelayedAck, EcnEcho, EcnMode, LossReduces, Nagle, Pacing, QuickStartConfig,
+    RledbatLaw,
 };
 
 /// Makes a table of keys that may be left out: each with its type, and the place of its `value` in a `config`.
@@ -113,38 +113,16 @@ overrides! {
     handshake_tick: Duration => config.handshake_tick = value;
     /// True if the timeout is at least 3 s after a lost SYN or SYN-ACK.
     three_seconds_after_lost_syn: bool => config.after_lost_syn.three_seconds = value;
-    /// Explicit congestion notification: `"off"`, `"passive"` (if the peer asks for it) or `"on"`; accurate ECN
-    /// (RFC 9768): `"accecn"`, asked for and answered; `"on_or_accecn"`, where classic ECN is asked for, and
-    /// `"passive_accecn"`, where nothing is. They are the kernel's `tcp_ecn` 0, 2, 1, 3, 4 and 5.
-    /// The variants `dctcp` and `prague` ask for classic ECN in every profile.
+    /// Explicit congestion notification: `"off"`, `"passive"` (if the peer asks for it) or `"on"`.
+    /// The variant `dctcp` asks for it in every profile.
     ecn: EcnMode => config.ecn.mode = value;
     /// The way in which the receiver tells of marks: `"until_reduced"` or `"exact"`; the latter with
-    /// `dctcp` and `prague`.
+    /// `dctcp`.
     ecn_echo: EcnEcho => config.ecn.echo = value;
-    /// The codepoint of packets that ask for marks: `"0"` or `"1"`, by which a queue for L4S knows them. With `"1"` every
-    /// segment after the handshake asks. Default: `"0"`, and `"1"` with `prague`.
-    ect: Ect => config.ecn.ect = value;
-    /// When the option of accurate ECN is sent: `"never"`, `"needed"`, `"always"` that it fits unless the path drops it,
-    /// or `"persist"`, whatever the path does: the kernel's `tcp_ecn_option` 0 to 3. Default: `"always"`.
-    ecn_option: EcnOption => config.ecn.option = value;
-    /// The least number of such options in a round trip: the kernel's `tcp_ecn_option_beacon`. Default: 3.
-    ecn_beacon: u8 => config.ecn.beacon = value;
-    /// True if the third SYN asks for nothing, and the handshake is looked at for changes on the way: the kernel's
-    /// `tcp_ecn_fallback`. Default: yes.
-    ecn_fallback: bool => config.ecn.fallback = value;
     /// True if a mark costs less than a loss (RFC 8511).
     abe: bool => config.ecn.abe = value;
     /// The part that the ends take in Quick-Start.
     quick_start: QuickStartTcp => config.quick_start = value.over(config.quick_start);
-}
-
-overrides! {
-    /// The parts of a sender's host.
-    HostSpec of Config(config, value);
-
-    /// The packets that the host hands to its network card: `"off"`, single segments; `"on"`, as many at once as
-    /// Linux would, which leave back to back. Default: `"off"`.
-    segmentation: Segmentation => config.segmentation = value;
 }
 
 overrides! {

@@ -48,7 +48,7 @@ impl Endpoint {
         if !self.is_acceptable(segment) {
             // RFC 9293 §3.10.7.4: an ACK in answer, unless it was a reset.
             if !rst {
-                self.answer_unacceptable(now, segment, ip);
+                self.answer_unacceptable(now, segment);
             }
             return;
         }
@@ -70,7 +70,6 @@ impl Endpoint {
             } else {
                 // RFC 5961 §4.2: a challenge ACK, whatever its numbers.
                 self.challenge(now);
-                self.answer_syn_ack(segment, ip);
             }
             return;
         }
@@ -80,7 +79,6 @@ impl Endpoint {
             }
             return;
         }
-        let third = self.state == State::SynReceived;
         if self.opens_fast() {
             if !self.end_fast_opening(now, segment) {
                 return;
@@ -94,16 +92,13 @@ impl Endpoint {
             self.establish(now, segment);
             self.take_early_text(now);
         }
-        if self.marking.used() {
-            self.take_echo(now, segment, options, third);
+        if self.marking.used() && segment.flags.contains(Flags::ECE) {
+            self.sender.on_ecn_echo(now, segment.ack);
         }
         // In TIME-WAIT Linux looks at numbers alone.
         let in_time_wait = self.in_linux() && self.state == State::TimeWait;
         if !in_time_wait && !self.on_ack_field(now, segment, options) {
             return;
-        }
-        if self.marking.watches() {
-            self.count_arrival(segment, ip);
         }
         let closing = self.state == State::Closing;
         self.after_ack(now);
@@ -243,7 +238,7 @@ impl Endpoint {
     }
 
     /// A segment outside of the window, and no reset.
-    fn answer_unacceptable(&mut self, now: Instant, segment: &Segment, ip: IpMeta) {
+    fn answer_unacceptable(&mut self, now: Instant, segment: &Segment) {
         let syn = segment.flags.contains(Flags::SYN);
         // Linux answers a SYN of another number with an ACK (`tcp_check_req`).
         let other = self.in_linux() && segment.seq != Seq::SYN;
@@ -251,11 +246,9 @@ impl Endpoint {
             let answers = segment.flags.contains(Flags::ACK) && self.acknowledges_syn(segment.ack);
             if answers && !self.opens_fast() {
                 // The other half of a simultaneous open.
-                self.marking.take_repeated_syn_ack(segment.flags, ip.ecn);
                 self.establish(now, segment);
                 self.receiver.demand_ack();
             } else {
-                self.marking.take_repeated_syn(segment.flags, ip.ecn);
                 self.on_repeated_syn();
             }
             return;
@@ -268,16 +261,6 @@ impl Endpoint {
         self.report_repeated(segment);
         // A SYN-ACK that was sent again ends here too, and its answer is what the peer waits for.
         self.answer(now, segment);
-        self.answer_syn_ack(segment, ip);
-    }
-
-    /// The ACK that is due may answer a SYN-ACK that came again.
-    #[cold]
-    fn answer_syn_ack(&mut self, segment: &Segment, ip: IpMeta) {
-        let syn_ack = segment.flags.contains(Flags::SYN | Flags::ACK);
-        if syn_ack && !self.is_passive() && self.receiver.ack_due() {
-            self.marking.take_repeated_syn_ack(segment.flags, ip.ecn);
-        }
     }
 
     /// The acknowledgment of a segment; false if nothing more of it is to be believed.
@@ -317,7 +300,7 @@ impl Endpoint {
             self.timestamps.take(now, segment);
             echo = segment.timestamps.then_some(segment.ts_ecr);
         }
-        let flags = segment.flags.without(Flags::ECE | Flags::CWR | Flags::AE);
+        let flags = segment.flags.without(Flags::ECE | Flags::CWR);
         let pure = segment.len == 0 && flags == Flags::ACK;
         // RFC 9293 §3.10.7.4: no window of a segment that a later one has overtaken. But what
         // acknowledges more is later, whatever its number: its window counts from its own

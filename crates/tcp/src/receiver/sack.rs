@@ -51,11 +51,6 @@ impl Receiver {
         self.sack && (self.duplicate.is_some() || !self.ahead.is_empty())
     }
 
-    /// The duplicate that the next ACK reports (RFC 2883).
-    pub(crate) const fn duplicate(&self) -> Option<Range> {
-        if self.sack { self.duplicate } else { None }
-    }
-
     /// The number of blocks that the next segment reports.
     #[cold]
     pub(crate) fn blocks_to_report(&self, timestamps: bool) -> u8 {

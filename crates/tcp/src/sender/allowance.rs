@@ -1,8 +1,6 @@
 //! The part that says what may be sent: the growth law, the start, the idle rule, the pacer, and the answers to marks
 //! and losses.
 
-mod accurate;
-mod counting;
 mod hearing;
 mod jump;
 mod law;
@@ -27,7 +25,6 @@ use super::flight::Flight;
 use super::stats::SenderStats;
 use crate::config::{Config, LossReduces};
 use crate::recovery::Outcome;
-use accurate::AccurateFeedback;
 use hearing::Hearing;
 pub(super) use hearing::Recorded;
 use law::Law;
@@ -73,8 +70,6 @@ pub(super) struct Allowance {
     modelled: Option<Box<Modelled>>,
     /// The needs of a law that hears every ACK; `None` with any other.
     hearing: Option<Box<Hearing>>,
-    /// The decoding of accurate ECN; `None` without it.
-    feedback: Option<Box<AccurateFeedback>>,
     idle: AnyIdle,
     marks: Marks,
     states: States,
@@ -116,7 +111,6 @@ impl Allowance {
             paces: false,
             modelled: None,
             hearing: None,
-            feedback: None,
             idle,
             marks: Marks::new(config.ecn),
             states: States::new(config.states),
@@ -143,7 +137,6 @@ impl Allowance {
             paces,
             modelled: _,
             hearing: _,
-            feedback,
             idle,
             marks,
             states,
@@ -160,7 +153,6 @@ impl Allowance {
         *sent_in_burst = false;
         *loss_reduces = config.loss_reduces;
         *paces = false;
-        *feedback = None;
         *idle = AnyIdle::new(parts.idle);
         *looks_after_bursts = idle.looks_after_bursts();
         *marks = Marks::new(config.ecn);

@@ -42,7 +42,7 @@ impl Sender {
         match self.flight.on_alarm(now, self.allowance.cwnd()) {
             Alarm::None => {}
             Alarm::LossFound => {
-                let Self { backlog, flight, stats, allowance, .. } = self;
+                let Self { backlog, flight, stats, allowance } = self;
                 let view = View { now, backlog, flight };
                 if allowance.has_linux_states() {
                     allowance.on_loss_found(view, false, stats);
@@ -67,7 +67,7 @@ impl Sender {
         if !self.flight.survives_timeout(now) {
             return;
         }
-        let Self { backlog, flight, stats, allowance, .. } = self;
+        let Self { backlog, flight, stats, allowance } = self;
         allowance.note_limits(backlog, flight);
         stats.timeouts += 1;
         flight.on_timeout();

@@ -128,26 +128,6 @@ fn a_threshold_marks_all_that_come_late() {
     assert_eq!(serve(&mut codel, 0..6).1, [3, 4, 5]);
 }
 
-/// Linux's selector 0x01 with the mask 0x03: of packets that wait 3 ms, those with ECT(1) are marked. ECT(0) is left alone,
-/// and so is what came with CE.
-#[test]
-fn a_threshold_may_mark_packets_of_l4s_alone() {
-    let law = CoDelLaw {
-        ce_threshold: Some(Duration::from_millis(2)),
-        ce_threshold_marks: ThresholdMarks::Ect1,
-        ..CoDelLaw::default()
-    };
-    let mut codel = CoDel::new(CoDelConfig { law, ..CoDelConfig::default() });
-    for (id, ecn) in [(0, Ecn::NotEct), (1, Ecn::Ect0), (2, Ecn::Ect1), (3, Ecn::Ce)] {
-        let packet = crate::queue::fixtures::with_ecn(packet(id, 1000, 0), ecn);
-        codel.offer(millis(0), packet, &ROOM, &mut Log::default());
-    }
-    let marked: Vec<u32> = (0..4).flat_map(|_| next(&mut codel, millis(3)).2).collect();
-    assert_eq!(marked, [2]);
-    let alone = CoDelLaw { ce_threshold: None, ..law };
-    assert_eq!(alone.check().unwrap_err().0, "ce_threshold_marks");
-}
-
 #[test]
 fn a_full_queue_refuses() {
     let mut codel = CoDel::new(CoDelConfig::default());

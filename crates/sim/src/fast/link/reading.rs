@@ -1,6 +1,5 @@
 //! The counts of a link by a moment, whatever it was offered ahead of it.
 
-use ackclock_net::queue::Classes;
 use ackclock_net::{Counters, DelayHistogram, SourceCounters, Volume};
 use ackclock_units::{Duration, Instant};
 
@@ -95,14 +94,6 @@ impl Link {
         match &self.queue {
             Queue::Plain(link) => link.sources(),
             Queue::Fifo(_) => self.cold.more.as_deref().map_or(&[], |more| &more.sources),
-        }
-    }
-
-    /// The counts of the two classes of a queue that has them apart.
-    pub fn classes(&mut self) -> Option<&Classes> {
-        match &mut self.queue {
-            Queue::Plain(link) => link.classes(),
-            Queue::Fifo(_) => None,
         }
     }
 

@@ -1,4 +1,3 @@
-use ackclock_packet::Ecn;
 use proptest::prelude::*;
 
 use ackclock_net::queue::FairConfig;
@@ -192,7 +191,7 @@ proptest! {
                 id: PacketId::new(id),
                 size,
                 class,
-                kind: PacketKind::new((class == 3).then_some(source), class != 3, Ecn::NotEct),
+                kind: PacketKind::new((class == 3).then_some(source), class != 3, false),
             };
             if let Verdict::Waits { wake: Some(at) } = link.offer(now, packet) {
                 wake = Some(at);

@@ -90,7 +90,7 @@ impl Network {
             self.note_ack(wire, Packet { id, size, class: host / 2, kind });
         }
         let link = &mut self.links[wire as usize];
-        let ecn = if link.marks() { self.packets[id as usize].ip.ecn } else { Ecn::NotEct };
+        let ecn = link.marks() && self.packets[id as usize].ip.ecn != Ecn::NotEct;
         // Whether it carries data only losses ask.
         let id = PacketId::new(id);
         let packet =

@@ -91,11 +91,9 @@ impl Network {
             self.notified = true;
         }
         // Cross-traffic is not in the arena, and is none of ECN's.
-        let ecn = if hooks.marks && packet.is_flows() {
-            self.packets[packet.id.get() as usize].ip.ecn
-        } else {
-            Ecn::NotEct
-        };
+        let ecn = hooks.marks
+            && packet.is_flows()
+            && self.packets[packet.id.get() as usize].ip.ecn != Ecn::NotEct;
         if self.links[wire as usize].filters_acks() {
             self.note_ack(wire, packet);
         }

@@ -1,7 +1,5 @@
 //! A packet that is offered to a link: what is known before, and what became of it.
 
-use ackclock_packet::Ecn;
-
 use crate::fast::link::Verdict;
 
 /// The outcome of an offer, without the rest of the verdict: so that the verdict itself need not lie in memory.
@@ -31,6 +29,6 @@ pub struct Offering {
     pub waited_ns: u128,
     /// It finds the queue so long that it is to be marked.
     pub marking: bool,
-    /// Its ECN field, where the link may want to know.
-    pub ecn: Ecn,
+    /// It asks for ECN, and the link may want to know.
+    pub ecn: bool,
 }

@@ -1,6 +1,6 @@
 //! The end point as it reads and writes marks.
 
-use crate::config::{EcnEcho, Ect};
+use crate::config::EcnEcho;
 use crate::endpoint::Endpoint;
 use crate::sender::DataRange;
 use ackclock_packet::{Ecn, Flags, IpMeta, Segment};
@@ -9,7 +9,7 @@ use ackclock_units::Bytes;
 impl Endpoint {
     /// A segment of data came, marked or not, before anything else is done with it.
     pub(in crate::endpoint) fn take_mark(&mut self, segment: &Segment, ip: IpMeta) {
-        if !self.marking.used || segment.len == 0 || self.marking.accurate.is_some() {
+        if !self.marking.used || segment.len == 0 {
             return;
         }
         let marked = ip.ecn == Ecn::Ce;
@@ -32,7 +32,6 @@ impl Endpoint {
                         self.marking.early = Some(early);
                     }
                     self.marking.echo = marked;
-                    self.marking.watches = marked;
                     self.receiver.demand_ack();
                 }
             }
@@ -48,7 +47,7 @@ impl Endpoint {
     }
 
     /// Marks a segment that goes out, with `stretch` of data if there is any: new data asks the
-    /// network for marks, and no other segment does (RFC 3168 §6.1.4 to §6.1.6), unless they are those of L4S.
+    /// network for marks, and no other segment does (RFC 3168 §6.1.4 to §6.1.6).
     pub(in crate::endpoint) fn mark(
         &mut self,
         segment: &mut Segment,
@@ -59,12 +58,8 @@ impl Endpoint {
             if self.sender.takes_reduced() {
                 segment.flags = segment.flags | Flags::CWR;
             }
-            return match self.marking.config.ect {
-                Ect::Zero => Ecn::Ect0,
-                Ect::One => Ecn::Ect1,
-            };
+            return Ecn::Ect0;
         }
-        // RFC 9331 §4.1 has every packet of L4S ask.
-        if self.marking.config.ect == Ect::One { Ecn::Ect1 } else { Ecn::NotEct }
+        Ecn::NotEct
     }
 }

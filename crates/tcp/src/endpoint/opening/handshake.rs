@@ -35,7 +35,6 @@ impl Endpoint {
         &mut self,
         now: Instant,
         segment: &Segment,
-        ip: IpMeta,
         options: Option<&Options>,
     ) {
         if segment.flags.contains(Flags::RST) {
@@ -51,7 +50,7 @@ impl Endpoint {
             return;
         }
         if segment.flags.contains(Flags::SYN) {
-            self.take_syn(now, segment, ip, options);
+            self.take_syn(now, segment, options);
             self.state = State::SynReceived;
             self.opening.send_syn = true;
             self.accept_fast(now, segment);
@@ -59,11 +58,11 @@ impl Endpoint {
     }
 
     /// A SYN: what it offers, and its window, which is not scaled.
-    fn take_syn(&mut self, now: Instant, segment: &Segment, ip: IpMeta, options: Option<&Options>) {
+    fn take_syn(&mut self, now: Instant, segment: &Segment, options: Option<&Options>) {
         self.opening.peer = Some(options.copied().unwrap_or_default());
         self.opening.peer_timestamps = segment.timestamps;
         self.timestamps.begin(now, segment.ts_val);
-        self.take_syn_marks(segment, ip, options);
+        self.marking.take_syn(segment.flags);
         self.sender.set_rwnd(Bytes::new(u64::from(segment.window)));
     }
 
@@ -72,7 +71,6 @@ impl Endpoint {
         &mut self,
         now: Instant,
         segment: &Segment,
-        ip: IpMeta,
         options: Option<&Options>,
     ) {
         let has_ack = segment.flags.contains(Flags::ACK);
@@ -89,7 +87,7 @@ impl Endpoint {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.take_syn(now, segment, ip, options);
+        self.take_syn(now, segment, options);
         let keeps = self.config.segment_rules == SegmentRules::Rfc || self.takes_syn_ack_text();
         if keeps && segment.len > 0 {
             // The text waits until the handshake is done; a FIN does not count yet. Linux drops it but with Fast Open.
@@ -262,11 +260,9 @@ impl Endpoint {
         let first_window = self.receiver.first_window(every).get();
         let window = first_window.saturating_sub(held.get()).min(0xffff);
         let flags = if answering {
-            let nth = self.opening.syn_acks_sent;
-            options.accurate_ecn = self.syn_ack_counters(nth, &options, timestamps);
-            Flags::ACK | self.marking.on_syn_ack(nth)
+            Flags::ACK | self.marking.on_syn_ack()
         } else {
-            self.marking.on_syn(self.opening.syns_sent)
+            self.marking.on_syn(first)
         };
         let mut segment = Segment {
             seq: Seq::SYN,

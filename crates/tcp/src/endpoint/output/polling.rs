@@ -2,7 +2,7 @@
 
 use super::{ExtraOptions, Places, SegmentSink, Transmit, TransmitInfo};
 use crate::endpoint::{Endpoint, Failure, State};
-use crate::sender::{DataRange, Follows, Reasons, Sending};
+use crate::sender::{Follows, Reasons, Sending};
 use ackclock_packet::{Flags, Options, SackBlocks, Segment};
 use ackclock_units::{Bytes, Instant};
 
@@ -128,16 +128,13 @@ impl Endpoint {
         now: Instant,
         out: &mut impl SegmentSink,
     ) -> Option<TransmitInfo> {
-        if self.marking.used() {
-            if self.marking.accurate().is_some() {
-                return self.poll_counting_into::<AHEAD>(now, out);
-            }
-            if let Some(segment) = self.take_early_ack() {
-                let into = out.segment();
-                *into = segment;
-                self.timestamps.stamp(now, into, None);
-                return Some(TransmitInfo::default());
-            }
+        if self.marking.used()
+            && let Some(segment) = self.take_early_ack()
+        {
+            let into = out.segment();
+            *into = segment;
+            self.timestamps.stamp(now, into, None);
+            return Some(TransmitInfo::default());
         }
         let room = if self.receiver.has_sack() { self.room_for_sack() } else { 0 };
         self.sender.leave_room(room);
@@ -145,35 +142,10 @@ impl Endpoint {
         if stretch.is_none() && !self.receiver.ack_due() {
             return None;
         }
-        let mut beside = self.shape(now, out.segment(), stretch.as_ref());
-        if self.marking.used() {
-            beside.ip.ecn = self.mark(out.segment(), stretch.as_ref());
-        }
-        let (ack, window) = (out.segment().ack, out.segment().window);
-        self.timestamps.last_ack_sent = ack;
-        if self.receiver.has_sack() {
-            beside.written = self.add_sack(now, out);
-            return Some(beside);
-        }
-        self.receiver.on_ack_sent(window);
-        if self.timestamps.used {
-            self.timestamps.stamp(now, out.segment(), None);
-        }
-        Some(beside)
-    }
-
-    /// Writes a segment of `stretch`, or an ACK without data, but for its options and marks.
-    #[inline]
-    pub(in crate::endpoint) fn shape(
-        &mut self,
-        now: Instant,
-        into: &mut Segment,
-        stretch: Option<&DataRange>,
-    ) -> TransmitInfo {
         let mut seq = self.sender.next_seq();
         let mut len = 0;
         let mut flags = Flags::ACK;
-        if let Some(stretch) = stretch {
+        if let Some(stretch) = &stretch {
             seq = stretch.seq;
             // A stretch is at most an MSS, which is 16 bits wide.
             len = u32::try_from(stretch.len.get()).unwrap_or(u32::MAX);
@@ -188,10 +160,24 @@ impl Endpoint {
             }
         }
         let (ack, window) = (self.receiver.nxt(), self.receiver.window());
+        let into = out.segment();
         *into = Segment { seq, ack, len, window, flags, ..Segment::default() };
         // Where the sender has no more, the ACK that was due is this.
-        let is_last = stretch.is_none_or(|stretch| stretch.follows == Follows::Nothing);
-        TransmitInfo { has_data: len > 0, is_last, ..TransmitInfo::default() }
+        let is_last = stretch.as_ref().is_none_or(|stretch| stretch.follows == Follows::Nothing);
+        let mut beside = TransmitInfo { has_data: len > 0, is_last, ..TransmitInfo::default() };
+        if self.marking.used() {
+            beside.ip.ecn = self.mark(into, stretch.as_ref());
+        }
+        self.timestamps.last_ack_sent = ack;
+        if self.receiver.has_sack() {
+            beside.written = self.add_sack(now, out);
+            return Some(beside);
+        }
+        self.receiver.on_ack_sent(window);
+        if self.timestamps.used {
+            self.timestamps.stamp(now, into, None);
+        }
+        Some(beside)
     }
 
     /// The next segment is so much shorter than a full one as its SACK blocks take (RFC 6691 §3).

@@ -27,8 +27,6 @@ pub struct Marks {
     bars_undo: bool,
     /// The ACK being taken echoes a mark.
     echoed: bool,
-    /// The ACK being taken has a report of accurate ECN that is still to be counted.
-    counting: bool,
 }
 
 impl Marks {
@@ -41,7 +39,6 @@ impl Marks {
             tell: false,
             bars_undo: false,
             echoed: false,
-            counting: false,
         }
     }
 
@@ -77,24 +74,6 @@ impl Marks {
 
     pub(super) const fn signal(&self) -> Signal {
         self.signal
-    }
-
-    pub(super) const fn set_echoed(&mut self, echoed: bool) {
-        self.echoed = echoed;
-    }
-
-    pub(super) const fn set_counting(&mut self, counting: bool) {
-        self.counting = counting;
-    }
-
-    #[inline]
-    pub(super) const fn counts(&self) -> bool {
-        self.counting
-    }
-
-    /// True if a mark reduces the window: one has not since, while SND.UNA was `una`.
-    pub(super) fn may_reduce(&self, una: Seq) -> bool {
-        una >= self.reduced_until
     }
 
     pub(super) const fn has_echoed(&self) -> bool {

@@ -6,9 +6,7 @@ use ackclock_units::{Bytes, Instant};
 
 use super::{DataRange, Follows};
 use crate::recovery::{Recovery, SentSegment};
-use crate::scoreboard::Scoreboard;
 use crate::sender::backlog::{ShortWait, WindowStall};
-use crate::sender::segmentation::{Room, Segmentation, goal};
 use crate::sender::{Sender, View};
 
 impl Sender {
@@ -20,9 +18,7 @@ impl Sender {
             // The application only receives, as one end of most connections does.
             return None;
         }
-        if self.allowance.paces()
-            && !self.continues_packet()
-            && self.allowance.holds_back(now, &self.backlog, &mut self.flight)
+        if self.allowance.paces() && self.allowance.holds_back(now, &self.backlog, &mut self.flight)
         {
             self.end_burst(now);
             return None;
@@ -46,9 +42,6 @@ impl Sender {
     /// asked once more.
     #[inline]
     fn stops_here(&mut self, now: Instant) -> bool {
-        if self.continues_packet() {
-            return false;
-        }
         if self.allowance.paces() {
             if self.allowance.may_pace_out(now) {
                 return false;
@@ -73,9 +66,6 @@ impl Sender {
     #[inline]
     fn end_burst(&mut self, now: Instant) {
         self.flight.settle_alarm();
-        if let Some(packet) = &mut self.segmentation {
-            packet.end();
-        }
         let Self { backlog, flight, allowance, .. } = self;
         if backlog.is_closed() && flight.nxt() < backlog.end() {
             backlog.join_fin();
@@ -92,7 +82,7 @@ impl Sender {
         if self.flight.nxt() >= last {
             return self.send_last_resort(now, Limit::Application);
         }
-        let Self { backlog, flight, stats, allowance, .. } = self;
+        let Self { backlog, flight, stats, allowance } = self;
         allowance.propose_after_idle(View { now, backlog, flight }, stats);
         let full_payload = backlog.full_payload();
         let mut data = backlog.data_at(flight.nxt(), last, full_payload, flight.space())?;
@@ -130,55 +120,9 @@ impl Sender {
         {
             return self.send_last_resort(now, Limit::Application);
         }
-        if self.segmentation.is_some() && self.waits_for_packet(now, &data) {
-            return None;
-        }
         self.flight.advance_to(data.seq + data.len + Bytes::new(u64::from(data.fin)));
         self.on_sent(now, &data);
         Some(data)
-    }
-
-    /// True if the next segment is of a packet of the host that has begun, so that nothing keeps it back.
-    #[inline]
-    fn continues_packet(&self) -> bool {
-        self.segmentation.is_some_and(Segmentation::continues)
-    }
-
-    /// True if `data`, which may leave, waits for an ACK, so that more of it leaves at once.
-    #[cold]
-    fn waits_for_packet(&mut self, now: Instant, data: &DataRange) -> bool {
-        let Self { backlog, flight, allowance, segmentation, .. } = self;
-        let Some(packet) = segmentation else { return false };
-        let mss = backlog.full_payload();
-        let rest = backlog.end().since(data.seq);
-        // A single segment is Nagle's matter, and one that goes again is not put together.
-        if !data.new || rest <= mss {
-            return false;
-        }
-        let (cwnd, rwnd) = (flight.recovery().window(allowance.cwnd()), backlog.rwnd());
-        let in_flight = flight.in_flight();
-        let (ahead, free) = (data.seq.since(flight.una()), cwnd.saturating_sub(in_flight));
-        let open = rwnd.saturating_sub(ahead);
-        let rate = allowance.linux_rate(View { now, backlog, flight });
-        let room = Room {
-            now,
-            mss: mss.get(),
-            goal: goal(rate, flight.rtt().min(), mss.get()),
-            cwnd,
-            free,
-            rwnd,
-            open,
-            last_send: flight.last_send(),
-            first_sent: flight.board().and_then(Scoreboard::first_sent_at),
-            srtt: flight.srtt(),
-            hurries: flight.recovery().in_recovery()
-                || (backlog.is_closed() && rest <= free.min(open)),
-        };
-        if packet.takes(&room) {
-            return false;
-        }
-        allowance.limit(if free < open { Limit::Cwnd } else { Limit::ReceiveWindow });
-        true
     }
 
     /// True if `data`, which is not a full segment, waits.
@@ -233,7 +177,7 @@ impl Sender {
 
     #[inline]
     fn on_sent(&mut self, now: Instant, data: &DataRange) {
-        let Self { backlog, flight, stats, allowance, .. } = self;
+        let Self { backlog, flight, stats, allowance } = self;
         let len = data.len + Bytes::new(u64::from(data.fin));
         let end = data.seq + len;
         let again = data.seq < flight.max();

@@ -38,22 +38,11 @@ impl Allowance {
         self.on_congestion(view, self.marks.signal, stats);
     }
 
-    /// True if the ACK being taken has a report that is to be counted.
-    #[inline]
-    pub(in crate::sender) const fn counts_marks(&self) -> bool {
-        self.marks.counts()
-    }
-
-    /// The ACK is not taken after all.
-    pub(in crate::sender) const fn forget_report(&mut self) {
-        self.marks.set_counting(false);
-    }
-
     /// True if the ACK of new data that is being taken echoes a mark.
     #[inline]
     pub(in crate::sender) fn take_echo(&mut self, flight: &Flight, ack: Seq) -> bool {
         let echoed = std::mem::take(&mut self.marks.echoed);
-        if self.marks.measured && !echoed && self.feedback.is_none() {
+        if self.marks.measured && !echoed {
             self.report_acked(flight, ack, false);
         }
         echoed
@@ -80,8 +69,12 @@ impl Allowance {
         counted: Bytes,
         marked: bool,
     ) {
-        let marked = self.marked_part(counted, marked);
-        self.growth.on_marks(&MarkReport { counted, marked, una: flight.una(), nxt: flight.nxt() });
+        self.growth.on_marks(&MarkReport {
+            counted,
+            marked: if marked { counted } else { Bytes::ZERO },
+            una: flight.una(),
+            nxt: flight.nxt(),
+        });
     }
 
     /// True if the segment of new data that goes out now is to say that the window was reduced.

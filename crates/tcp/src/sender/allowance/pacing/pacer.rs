@@ -125,17 +125,6 @@ impl Allowance {
         self.pacer.on_sent(view.now, span, len, view.mss().bytes());
     }
 
-    /// Linux's pacing rate (`sk_pacing_rate`), whether or not segments are paced by it; without a round-trip time, any.
-    pub(in crate::sender) fn linux_rate(&self, view: View<'_>) -> Rate {
-        let bytes = Bytes::new(1 << 20);
-        let span = match self.growth.pacing_rate() {
-            Some(rate) => return rate,
-            None => self.span_by_window(view, bytes),
-        };
-        let bits = bytes.get() * 8 * 1_000_000_000;
-        Rate::from_bps(bits / span.as_nanos().max(1))
-    }
-
     /// The time for `len` at Linux's rate for laws that give none (`tcp_update_pacing_rate`).
     fn span_by_window(&self, view: View<'_>, len: Bytes) -> Duration {
         let Some(srtt) = view.flight.srtt() else { return Duration::ZERO };
