@@ -32,6 +32,9 @@ test's tolerance. These tables are made by `scripts/linux_papers.py`.
 """
 
 
+PAPERS = ("altman1997", "biswas2010", "scharf2008", "tambuwal2018", "watanabe2013")
+
+
 def cells(*texts: object) -> str:
     """Return a row of a table."""
     return "| " + " | ".join(str(text) for text in texts) + " |"
@@ -48,6 +51,7 @@ def total(told: list[dict[str, Any]]) -> list[str]:
         "kernel",
     )
     rows = [cells(*heads), cells(*["---"] * len(heads))]
+    agreed = counted = 0
     for study in told:
         asked = study["statements"]
         same = sum(each["verdicts"]["simulated"] == each["verdicts"]["on Linux"] for each in asked)
@@ -55,6 +59,7 @@ def total(told: list[dict[str, Any]]) -> list[str]:
             sum(test[name] for each in asked for test in each["tests"])
             for name in ("agree", "numbers")
         )
+        agreed, counted = agreed + agree, counted + numbers
         share = f"{agree} of {numbers} ({100 * agree / max(1, numbers):.0f} %)"
         name = f"[{study['study']}](../studies/{study['study']}.md)"
         quick = ", quick" if study["quick"] else ""
@@ -68,6 +73,12 @@ def total(told: list[dict[str, Any]]) -> list[str]:
                 study["kernel"] + quick,
             )
         )
+    rows += [
+        "",
+        f"In all {agreed} of {counted} numbers agree ({100 * agreed / max(1, counted):.0f} %).",
+    ]
+    if missing := sorted(set(PAPERS) - {study["study"] for study in told}):
+        rows[-1] += f" Not run to its end: {', '.join(missing)}."
     return rows
 
 

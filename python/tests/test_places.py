@@ -250,6 +250,13 @@ def test_calls_side_by_side_end_if_nobody_waits() -> None:
     assert ended.is_set()
     with pytest.raises(ac.BadInput, match="no"):
         list(side_by_side([fails, hangs], 2))
+    # So do they if the caller's own event says so.
+    ended.clear()
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(Exception, match=r"^$"):
+        list(side_by_side([hangs, hangs], 2, stop))
+    assert ended.is_set()
 
 
 def test_a_worker_without_the_kernel_says_so_in_a_line() -> None:
