@@ -728,6 +728,36 @@ def test_a_window_in_a_guest_stays_as_large_as_asked_and_acks_come_for_pairs() -
     assert acks[1] == pytest.approx(acks[0], rel=0.05)
 
 
+def test_each_guest_has_a_processor_of_its_own_while_one_is_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Numbers that no machine has: no guest of another test holds them.
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {9001, 9002})
+    with booting._processor() as first, booting._processor() as second:  # noqa: SLF001
+        assert (first, second) == (9001, 9002)
+        with booting._processor() as third:  # noqa: SLF001 - none is free
+            assert third in {9001, 9002}
+    with booting._processor() as first:  # noqa: SLF001
+        assert first == 9001
+
+
+@in_guest
+def test_a_probe_of_every_change_in_a_guest_sees_the_window_at_each_ack() -> None:
+    """Looks each 10 ms saw 999 samples and 32 of the 58 windows of this run."""
+    scenario = ac.Scenario(
+        ac.Path("10 Mbit/s", "40 ms", buffer="1 BDP"),
+        [ac.Flow("cubic", name="a", profile="linux")],
+        duration="10 s",
+        probes=[ac.Probe(flow="a", what=["cwnd", "ssthresh", "srtt"], every="change")],
+    )
+    runs = [ac.run(scenario), ac.run(scenario, on="linux")]
+    # The simulation's first windows are those before the connection and of its opening.
+    simulated, real = ({row["cwnd_segments"] for row in run.rows("flow_samples")} for run in runs)
+    assert runs[1].live["per_ack"] == "tcp:tcp_probe"
+    assert simulated - real <= {1.0}
+    assert len(runs[1].rows("flow_samples")) > 3000
+
+
 @in_guest
 def test_a_probe_in_a_guest_sees_the_window_at_its_own_interval() -> None:
     """Without a probe a path of 200 ms is looked at each 50 ms; then it saw 20 windows of 88."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import resource
 import select
+import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -165,6 +167,7 @@ def boot(
     console = folder / "console"
     write_file(console, "")
     with (
+        _processor() as processor,
         console.open("ab") as said,
         begun(
             command_line(kernel, wish),
@@ -175,11 +178,32 @@ def boot(
             stderr=said,
         ) as guest,
     ):
+        os.sched_setaffinity(guest.pid, {processor})
         reached = _watch(guest, folder, wish, progress)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     code = _code(kernel, folder, wish)
     return Ended(code, time.monotonic() - began, used, reached)
+
+
+@contextmanager
+def _processor() -> Generator[int]:
+    """Give the number of a processor for one guest, which no other guest has if one is free.
+
+    A guest's kernel and its processes run by turns, never at once. On two processors each turn
+    waits until the other one wakes: 10 s of 10 Mbit/s took 9 s, and 2 s on one. The name of a
+    socket is held no longer than its process lives.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held:
+        for processor in allowed:
+            try:
+                held.bind(f"\0ackclock-guest-{processor}")
+            except OSError:
+                continue
+            yield processor
+            return
+        yield allowed[os.getpid() % len(allowed)]
 
 
 def _watch(

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use ackclock_units::Instant;
 
+use crate::machine::trace_ring::TraceRing;
 use crate::sys::{self, PerfEvent, Record};
 use crate::timing::clock::Clock;
 
@@ -96,11 +97,20 @@ impl FieldOffsets {
     }
 }
 
+/// The way by which the events come.
+#[derive(Debug)]
+enum Source {
+    /// By processor.
+    Perf(Vec<PerfEvent>),
+    /// The ring of tracefs, in guests.
+    Ring(TraceRing),
+}
+
 /// The tracepoint on every processor.
 #[derive(Debug)]
 pub struct Tracepoint {
     offsets: FieldOffsets,
-    events: Vec<PerfEvent>,
+    source: Source,
     /// Events that came faster than they were read.
     pub lost: u64,
 }
@@ -113,7 +123,7 @@ impl Tracepoint {
     /// tracepoint.
     pub fn open() -> io::Result<Self> {
         // Whoever looks at tracefs need not have it mounted, and nobody else gets to see it.
-        let (id, format) = sys::on_new_thread(|| {
+        let (format, id, ring) = sys::on_new_thread(|| {
             let mount = Path::new("/sys/kernel/tracing");
             sys::new_mounts()?;
             match sys::mount_tracefs(mount) {
@@ -122,25 +132,34 @@ impl Tracepoint {
                 mounted => mounted?,
             }
             let folder = mount.join("events/tcp/tcp_probe");
-            Ok((fs::read_to_string(folder.join("id"))?, fs::read_to_string(folder.join("format"))?))
+            let format = fs::read_to_string(folder.join("format"))?;
+            if sys::in_virtual_time() {
+                return Ok((format, None, Some(TraceRing::open(mount, "tcp/tcp_probe")?)));
+            }
+            Ok((format, Some(fs::read_to_string(folder.join("id"))?), None))
         })?;
         let unknown = || io::Error::other("tcp_probe has other fields than are known");
-        let id = id.trim().parse().map_err(io::Error::other)?;
         let offsets = FieldOffsets::parse(&format).ok_or_else(unknown)?;
-        let events = (0..sys::processors()).map(|cpu| PerfEvent::open(id, cpu));
-        Ok(Self { offsets, events: events.collect::<io::Result<_>>()?, lost: 0 })
+        let source = if let Some(ring) = ring {
+            Source::Ring(ring)
+        } else {
+            let id = id.unwrap_or_default().trim().parse().map_err(io::Error::other)?;
+            let events = (0..sys::processors()).map(|cpu| PerfEvent::open(id, cpu));
+            Source::Perf(events.collect::<io::Result<_>>()?)
+        };
+        Ok(Self { offsets, source, lost: 0 })
     }
 
     /// Adds what has come to `probed`.
     pub fn drain(&mut self, clock: Clock, probed: &mut Vec<Probed>) {
-        let Self { offsets, events, lost } = self;
-        for event in events {
-            event.drain(|record| match record {
-                Record::Event(nanos, fields) => {
-                    probed.extend(offsets.read(clock.of(nanos), fields));
-                }
-                Record::Lost(count) => *lost += count,
-            });
+        let Self { offsets, source, lost } = self;
+        let mut take = |record: Record<'_>| match record {
+            Record::Event(nanos, fields) => probed.extend(offsets.read(clock.of(nanos), fields)),
+            Record::Lost(count) => *lost += count,
+        };
+        match source {
+            Source::Perf(events) => events.iter_mut().for_each(|event| event.drain(&mut take)),
+            Source::Ring(ring) => ring.drain(take),
         }
     }
 }
